@@ -1,0 +1,69 @@
+"""Text helpers for English and Chinese that every layer shares: language, normal form, tokens, sentences with offsets."""
+
+import hashlib
+import re
+import unicodedata
+from typing import Literal, NamedTuple
+
+import sentencex
+
+Language = Literal["en", "zh"]
+
+_CJK = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
+_SPACE = re.compile(r"\s+")
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
+# A run of CJK characters, or a word / number (decimal points and thousands commas inside a number stay in it).
+_PIECE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
+
+
+class Sentence(NamedTuple):
+    """One sentence: `text == source[start:end]`, white space at the edges left out."""
+
+    text: str
+    start: int
+    end: int
+
+
+def language_of(text: str) -> Language:
+    """`zh` when a tenth or more of the letters are Chinese characters (names in Latin letters are common in Chinese text)."""
+    letters = sum(c.isalpha() for c in text)
+    return "zh" if letters and len(_CJK.findall(text)) / letters >= 0.1 else "en"
+
+
+def normalize(text: str) -> str:
+    """NFKC, lower case, punctuation removed, white space collapsed. The form that identities and repeats are compared in."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return _SPACE.sub(" ", _PUNCTUATION.sub(" ", text)).strip()
+
+
+def content_hash(text: str) -> str:
+    """Identity of a text for deduplication: 16 hex digits of SHA-256 over its normal form."""
+    return hashlib.sha256(normalize(text).encode()).hexdigest()[:16]
+
+
+def tokenize(text: str) -> list[str]:
+    """Words and numbers in lower case; a run of Chinese characters gives its overlapping bigrams (a lone character itself).
+
+    Bigrams need no dictionary and make query and text agree whatever the segmentation: 北京市 → 北京, 京市.
+    """
+    tokens: list[str] = []
+    for piece in _PIECE.findall(unicodedata.normalize("NFKC", text).casefold()):
+        if _CJK.match(piece):
+            tokens.extend(piece[i : i + 2] for i in range(max(1, len(piece) - 1)))
+        else:
+            tokens.append(piece)
+    return tokens
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Split into sentences with offsets into `text` (library: sentencex, Wikimedia). White space alone gives none."""
+    found: list[Sentence] = []
+    position = 0
+    for raw in sentencex.segment(language_of(text), text):
+        start = text.index(raw, position)
+        position = start + len(raw)
+        stripped = raw.strip()
+        if stripped:
+            begin = start + raw.index(stripped)
+            found.append(Sentence(stripped, begin, begin + len(stripped)))
+    return found

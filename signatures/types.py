@@ -1,0 +1,270 @@
+"""The types that travel between retrieval, critics, loops and callers. All are frozen; scores are in 0..1, `None` means not applicable.
+
+Judgements (what a critic said, by a model or by rules) are kept apart from assessments (what Python computed from them).
+"""
+
+from datetime import date
+from functools import cached_property
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reflective_rag.signatures.text import content_hash
+
+SCHEMA_VERSION = 1
+"""Version of `Result`; raised when a field changes its meaning or goes."""
+
+Score = Annotated[float, Field(ge=0.0, le=1.0)]
+GapKind = Literal["missing_entity", "missing_attribute", "missing_relation", "timeline", "incomplete_answer", "conflict"]
+Action = Literal["generate", "retrieve_more", "abstain"]
+Phase = Literal["retrieve", "assess", "answer", "check", "rewrite"]
+Support = Literal["supported", "partially", "not_supported", "contradicted"]
+TimeScope = Literal["timeless", "now", "as_of", "before", "after", "between"]
+StopReason = Literal[
+    "sufficient",
+    "single_pass",
+    "no_passages",
+    "no_gap",
+    "no_new_query",
+    "no_new_passages",
+    "no_progress",
+    "max_rounds",
+    "budget_calls",
+    "budget_tokens",
+    "budget_seconds",
+    "budget_retrievals",
+    "model_error",
+    "retriever_error",
+]
+WarningCode = Literal[
+    "low_confidence_generation",
+    "insufficient_evidence",
+    "potential_noise",
+    "outdated_info",
+    "conflicting_evidence",
+    "no_evidence",
+    "budget_exhausted",
+    "model_degraded",
+    "retriever_degraded",
+    "unreadable_verdict",
+    "unverified_citation",
+    "unsupported_answer",
+    "rules_only",
+]
+
+GAP_KINDS: tuple[GapKind, ...] = get_args(GapKind)
+STOP_REASONS: tuple[StopReason, ...] = get_args(StopReason)
+WARNING_CODES: tuple[WarningCode, ...] = get_args(WarningCode)
+
+
+class Frozen(BaseModel):
+    """Base of every travelling type: immutable, unknown fields refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Passage(Frozen):
+    """A retrieved text. Identity for deduplication is `key` (normalised text), not `id`, which may differ between indexes."""
+
+    # cached_property needs a writable instance dict, which pydantic's frozen models still have.
+    id: str
+    text: str
+    title: str = ""
+    source: str = ""
+    published: date | None = None
+    score: float | None = None
+    """The retriever's own score, comparable only within one result list."""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> str:
+        """16 hex digits; equal for texts that differ only in case, punctuation and white space."""
+        return content_hash(self.text)
+
+    def for_model(self) -> str:
+        """How a model reads it: title and date where known, then the text."""
+        head = " · ".join(part for part in (self.title, self.published.isoformat() if self.published else "") if part)
+        return f"{head}: {self.text}" if head else self.text
+
+
+class Requirement(Frozen):
+    """One thing the question needs. The list is fixed in round 1; later rounds only fill it in."""
+
+    need: str
+    status: Literal["covered", "missing"] = "missing"
+    passage_ids: tuple[str, ...] = ()
+    important: bool = True
+
+
+class Gap(Frozen):
+    """Something the evidence lacks, and the query that should bring it."""
+
+    kind: GapKind
+    need: str
+    query: str
+    importance: Score = 0.5
+
+
+class Contradiction(Frozen):
+    """Two passages that cannot both be right. The spans are verbatim; `newer` is a passage id, or None where a date is unknown."""
+
+    passage_a: str
+    span_a: str
+    passage_b: str
+    span_b: str
+    about: str
+    newer: str | None = None
+
+
+class Judgement(Frozen):
+    """What a critic said of one round's evidence, before any arithmetic. A missing entry means "not judged", never "no"."""
+
+    relevance: dict[str, float] = Field(default_factory=dict)
+    """Passage id → grade 0..1."""
+    requirements: tuple[Requirement, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    time_scope: TimeScope = "timeless"
+    outdated: tuple[str, ...] = ()
+    """Ids of the passages that are too old, or too new, for the question's time."""
+    sufficient: bool | None = None
+    """The critic's own verdict; None when it gave none or it could not be read."""
+    gaps: tuple[Gap, ...] = ()
+    unreadable: int = 0
+    """How many verdicts could not be read."""
+
+
+class Draft(Frozen):
+    """An answer as its writer gave it, before citations are checked. An empty answer means "the passages do not say"."""
+
+    answer: str
+    cited: tuple[str, ...] = ()
+    """Ids of the passages the writer says it used."""
+    unreadable: int = 0
+
+
+class ClaimSupport(Frozen):
+    """Whether the passages carry one claim. `support` is None when the verdict could not be read (never taken for "no")."""
+
+    claim: str
+    support: Support | None
+    passage_ids: tuple[str, ...] = ()
+    problem: str = ""
+    """What is wrong, in words the answer writer can act on; empty when supported."""
+
+
+class Assessment(Frozen):
+    """The evidence of one round, scored. A dimension is None where it does not apply, and the weights are renormalised over the rest."""
+
+    relevance: Score | None = None
+    consistency: Score | None = None
+    coverage: Score | None = None
+    freshness: Score | None = None
+    evidence_score: Score = 0.0
+    confidence: Score = 0.0
+    requirements: tuple[Requirement, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    passage_relevance: dict[str, Score] = Field(default_factory=dict)
+    time_scope: TimeScope = "timeless"
+    outdated: tuple[str, ...] = ()
+    sufficient: bool | None = None
+    unreadable: int = 0
+
+    def explain(self) -> str:
+        """A few lines for a person: each dimension, what is missing, what disagrees."""
+        show = lambda value: "n/a" if value is None else f"{value:.2f}"  # noqa: E731 - one format for four dimensions
+        lines = [
+            f"evidence score {self.evidence_score:.2f} (relevance {show(self.relevance)}, consistency {show(self.consistency)}, "
+            f"coverage {show(self.coverage)}, freshness {show(self.freshness)})"
+        ]
+        lines += [f"missing: {r.need}" for r in self.requirements if r.status == "missing"]
+        lines += [f"conflict about {c.about}: “{c.span_a}” / “{c.span_b}”" for c in self.contradictions]
+        lines += [f"gap ({g.kind}): {g.need} → {g.query}" for g in self.gaps]
+        if self.unreadable:
+            lines.append(f"{self.unreadable} verdict(s) could not be read")
+        return "\n".join(lines)
+
+
+class Decision(Frozen):
+    """What the loop does after an assessment, and why."""
+
+    action: Action
+    reason: str
+    queries: tuple[str, ...] = ()
+    warning: WarningCode | None = None
+
+
+class Citation(Frozen):
+    """A verbatim span: `passage.text[start:end] == quote` holds for the passage with this id (checked before it is returned)."""
+
+    passage_id: str
+    quote: str
+    start: int
+    end: int
+
+
+class ResultWarning(Frozen):
+    """Something the reader of the answer should know, in the question's language."""
+
+    code: WarningCode
+    message: str
+
+
+class DroppedPassage(Frozen):
+    """A retrieved passage that was not used, with the reason."""
+
+    passage: Passage
+    reason: str
+
+
+class Round(Frozen):
+    """One turn of the loop: what was searched, what came new, how the evidence was judged, what was decided."""
+
+    number: int
+    queries: tuple[str, ...]
+    retrieved: int
+    """Passages that came back, repeats included."""
+    new: int
+    """Of these, passages that were not in the pool before."""
+    assessment: Assessment | None = None
+    decision: Decision | None = None
+    draft: str | None = None
+    """The answer as it stood in this round, where one was written."""
+
+
+class PhaseUsage(Frozen):
+    """What one phase of a question cost, counted at the model client (fall-backs and retries are calls too)."""
+
+    calls: int = 0
+    cached: int = 0
+    """Of the calls, those answered from DSPy's cache; their tokens are counted too."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
+class Result(Frozen):
+    """What every program returns (as the fields of one `dspy.Prediction`)."""
+
+    schema_version: int = SCHEMA_VERSION
+    answer: str
+    citations: tuple[Citation, ...] = ()
+    confidence: Score = 0.0
+    evidence_score: Score | None = None
+    """None for programs that do not judge their evidence."""
+    abstained: bool = False
+    degraded: bool = False
+    stop_reason: StopReason = "single_pass"
+    warnings: tuple[ResultWarning, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    """The passages the answer was written from, best first."""
+    dropped: tuple[DroppedPassage, ...] = ()
+    need_retrieval: bool = True
+    retrieved_count: int = 0
+    relevant_count: int = 0
+    candidate_count: int = 0
+    retrievals: int = 0
+    unparsed: int = 0
+    """Model replies, or parts of them, that could not be read."""
+    usage: dict[Phase, PhaseUsage] = Field(default_factory=dict)
