@@ -1,1 +1,32 @@
+"""The control loops, and what they are made of.
 
+    from reflective_rag.programs import ReflectiveRAG
+    rag = ReflectiveRAG(search=my_search)
+    rag(question="…").answer
+"""
+
+from reflective_rag.programs.artefacts import load_program, save_program
+from reflective_rag.programs.assessor import EvidenceAssessor
+from reflective_rag.programs.drivers import Event
+from reflective_rag.programs.module import RagModule, result_of
+from reflective_rag.programs.naive import NaiveRAG
+from reflective_rag.programs.reflective import ReflectiveRAG
+from reflective_rag.programs.registry import PROGRAMS, make_program
+from reflective_rag.programs.settings import Budget, LoopControls, ReflectiveSettings, Weights
+
+__all__ = [
+    "PROGRAMS",
+    "Budget",
+    "EvidenceAssessor",
+    "Event",
+    "LoopControls",
+    "NaiveRAG",
+    "RagModule",
+    "ReflectiveRAG",
+    "ReflectiveSettings",
+    "Weights",
+    "load_program",
+    "make_program",
+    "result_of",
+    "save_program",
+]

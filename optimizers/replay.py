@@ -1,0 +1,212 @@
+"""Replay tuning of the stopping rule: record every question once to its last round, then try rules without a model.
+
+`LoopControls` change neither prompts nor searches, only where the loop stops. So one recorded pass, in which every round
+also plays its ending, holds the result of every rule, and `simulate` finds it with the loop's own `stop_reason`.
+"""
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from reflective_rag.data.records import Record
+from reflective_rag.optimizers.examples import to_examples
+from reflective_rag.programs import drivers
+from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.module import prediction
+from reflective_rag.programs.reflective import ReflectiveRAG
+from reflective_rag.programs.scoring import made_progress, weighted_mean
+from reflective_rag.programs.settings import LoopControls, Weights
+from reflective_rag.programs.state import stop_reason
+from reflective_rag.programs.steps import Ask, Outcome, Report, Search, Step
+from reflective_rag.signatures.errors import ContractError
+from reflective_rag.signatures.types import Assessment, Result, StopReason
+
+MAX_ROUNDS = 4
+"""How far the recorded pass goes, and so the most rounds that can be chosen."""
+
+
+@dataclass(frozen=True)
+class RecordedRound:
+    """One round of the recorded pass and what stopping there gives."""
+
+    assessment: Assessment
+    ending: Result
+    score: float
+    """Quality of the ending's answer under the metric."""
+    tokens: int
+    """Spent when the loop stops right after this round's judgement, its ending included."""
+    tokens_after_gaps: int
+    """Spent when the loop also asked for gaps or a new query, and stops since there was none."""
+    retrievals: int
+
+
+@dataclass
+class QuestionRecord:
+    """A question's recorded pass: its rounds, how the pass ended, and every step with its outcome."""
+
+    record_id: str
+    rounds: list[RecordedRound] = field(default_factory=list)
+    last_stop: StopReason = "max_rounds"
+    last_retrievals: int = 0
+    empty: Result | None = None
+    """The result when nothing was retrieved, so that no round took place."""
+    empty_score: float = 0.0
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a rule stops one question."""
+
+    index: int
+    """Of the round, from 0; -1 when nothing was retrieved."""
+    reason: StopReason
+    score: float
+    tokens: int
+    retrievals: int
+
+
+def record_pass(
+    program: ReflectiveRAG,
+    records: Sequence[Record],
+    metric: Callable[[Any, Any], Any],
+    *,
+    max_rounds: int = MAX_ROUNDS,
+    num_threads: int = 1,
+    on_question: Callable[[int, int], object] | None = None,
+) -> list[QuestionRecord]:
+    """Run every question to its last round, answering in every round. The program itself is not changed.
+
+    Args:
+        metric: `metric(example, prediction)`, higher is better; called once a round.
+    """
+    full = copy.deepcopy(program)
+    full.controls.values = full.controls.values.model_copy(
+        update={"stop_when_enough": False, "max_rounds": max_rounds, "patience": 10}
+    )
+    examples = to_examples(records)
+    done = 0
+    out: list[QuestionRecord] = []
+    with ThreadPoolExecutor(max_workers=num_threads) as threads:
+        jobs = [threads.submit(copy_context().run, _record_one, full, example, metric) for example in examples]
+        for job in jobs:
+            out.append(job.result())
+            done += 1
+            if on_question is not None:
+                on_question(done, len(examples))
+    return out
+
+
+def _record_one(program: ReflectiveRAG, example: Any, metric: Callable[[Any, Any], Any]) -> QuestionRecord:
+    record = QuestionRecord(record_id=example.record_id)
+    ledger = Ledger(program.settings.budget)
+    watch = _Watch(record, ledger, example, metric)
+    result = drivers.record(program.steps(example.question, rehearse=True), program.search, ledger, watch.observe)
+    record.last_stop = result.stop_reason
+    record.last_retrievals = ledger.retrievals
+    if not record.rounds:
+        record.empty = result
+        record.empty_score = float(metric(example, prediction(result, ledger)))
+    return record
+
+
+class _Watch:
+    """Turns the steps of a rehearsal into recorded rounds with what each would have cost on its own."""
+
+    def __init__(self, record: QuestionRecord, ledger: Ledger, example: Any, metric: Callable[[Any, Any], Any]) -> None:
+        self.record, self.ledger, self.example, self.metric = record, ledger, example, metric
+        self._rehearsed = 0  # tokens spent on endings so far, which a real run would not spend
+        self._judged = 0  # tokens at the last judgement
+        self._ending = 0  # tokens of the last ending
+        self._assessment = Assessment()
+
+    def observe(self, step: Step, outcome: Outcome) -> None:
+        if not isinstance(step, Report):
+            self.record.outcomes[step_key(step)] = outcome
+        elif step.judged is not None:
+            self._assessment, self._judged = step.judged, self._tokens()
+        elif step.ending is not None:
+            self._end(step.ending)
+        elif step.round is not None:
+            last = self.record.rounds[-1]
+            gaps = self._tokens() - self._judged - self._ending
+            self.record.rounds[-1] = replace(last, tokens_after_gaps=last.tokens + gaps)
+
+    def _end(self, ending: Result) -> None:
+        main = self._judged - self._rehearsed
+        self._ending = self._tokens() - self._judged
+        self._rehearsed += self._ending
+        self.record.rounds.append(
+            RecordedRound(
+                assessment=self._assessment,
+                ending=ending,
+                score=float(self.metric(self.example, prediction(ending, self.ledger))),
+                tokens=main + self._ending,
+                tokens_after_gaps=main + self._ending,
+                retrievals=self.ledger.retrievals,
+            )
+        )
+
+    def _tokens(self) -> int:
+        return sum(u.prompt_tokens + u.completion_tokens for u in self.ledger.usage.values())
+
+
+def simulate(record: QuestionRecord, controls: LoopControls) -> Stop:
+    """Where the loop would have stopped under `controls`, and what it would have returned and cost."""
+    before: Assessment | None = None
+    misses = 0
+    for index, this in enumerate(record.rounds):
+        assessment = rescored(this.assessment, controls.weights)
+        misses = 0 if made_progress(before, assessment) else misses + 1
+        before = assessment
+        reason = stop_reason(assessment, controls, index + 1, misses, has_gap=True)
+        if reason is not None:
+            return Stop(index, reason, this.score, this.tokens, this.retrievals)
+    if not record.rounds:
+        return Stop(-1, record.last_stop, record.empty_score, 0, record.last_retrievals)
+    last = record.rounds[-1]
+    return Stop(len(record.rounds) - 1, record.last_stop, last.score, last.tokens_after_gaps, record.last_retrievals)
+
+
+def rescored(assessment: Assessment, weights: Weights) -> Assessment:
+    """The assessment under other weights; the dimensions do not depend on them."""
+    names = ("relevance", "consistency", "coverage", "freshness")
+    score = weighted_mean({name: getattr(assessment, name) for name in names}, weights)
+    return assessment.model_copy(update={"evidence_score": score})
+
+
+def replay_question(program: ReflectiveRAG, record: QuestionRecord, question: str) -> Result:
+    """Run the program itself on the recorded replies: the check that `simulate` tells the truth."""
+
+    def outcome(step: Step) -> Outcome:
+        if (key := step_key(step)) not in record.outcomes:
+            raise ContractError(f"the recorded pass of {record.record_id!r} holds no outcome for {key[:200]}")
+        return record.outcomes[key]
+
+    return drivers.replay(program.steps(question), outcome)
+
+
+def step_key(step: Step) -> str:
+    """A step's identity: what it asks, not when."""
+    if isinstance(step, Search):
+        return json.dumps(["search", step.queries, step.k], ensure_ascii=False)
+    assert isinstance(step, Ask)
+    return json.dumps([step.name, dict(step.inputs)], ensure_ascii=False, sort_keys=True, default=str)
+
+
+def grid(max_rounds: int = MAX_ROUNDS) -> Iterable[LoopControls]:
+    """Every rule that is tried: θ in steps of .05, rounds, patience, the critic's verdict, four sets of weights."""
+    weights = (
+        Weights(),
+        Weights(relevance=1, consistency=1, coverage=1, freshness=1),
+        Weights(relevance=0.7, consistency=0.1, coverage=0.1, freshness=0.1),
+        Weights(relevance=0.2, consistency=0.2, coverage=0.5, freshness=0.1),
+    )
+    thetas = [step / 20 for step in range(21)]
+    for w, theta, rounds, patience, verdict in product(weights, thetas, range(1, max_rounds + 1), (1, 2), (True, False)):
+        yield LoopControls(weights=w, theta=theta, max_rounds=rounds, patience=patience, respect_verdict=verdict)

@@ -1,0 +1,37 @@
+"""Compile strategies by name. One line adds one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, Strategy
+from reflective_rag.optimizers.strategies.bootstrap import Bootstrap
+from reflective_rag.optimizers.strategies.controls import TuneControls
+from reflective_rag.optimizers.strategies.mipro import Mipro
+from reflective_rag.optimizers.strategies.none import NoCompile
+from reflective_rag.programs.module import RagModule
+from reflective_rag.signatures.errors import ConfigError
+
+STRATEGIES: dict[str, Strategy] = {s.name: s for s in (NoCompile(), TuneControls(), Bootstrap(), Mipro())}
+
+
+def strategy(name: str, program: RagModule, options: Mapping[str, Any]) -> tuple[Strategy, dict[str, Any]]:
+    """The strategy and its full options.
+
+    Raises:
+        ConfigError: Unknown name or option, or a prompt strategy for a program that asks no model.
+    """
+    if name not in STRATEGIES:
+        raise ConfigError(f"unknown strategy {name!r}; known: {', '.join(map(repr, STRATEGIES))}")
+    chosen = STRATEGIES[name]
+    if unknown := set(options) - set(chosen.defaults):
+        known = ", ".join(f"`{key}`" for key in chosen.defaults) or "none"
+        raise ConfigError(f"strategy {name!r} has no option {', '.join(map(repr, sorted(unknown)))}; options: {known}")
+    if chosen.asks_model and not program.uses_model():
+        raise ConfigError(
+            f"strategy {name!r} changes {chosen.changes}, but this program runs on rules and has none; "
+            "use `strategy = \"controls\"`, or give a model with `--lm`"
+        )
+    return chosen, {**chosen.defaults, **options}
+
+
+__all__ = ["STRATEGIES", "Candidate", "CompileTask", "Compiled", "Plan", "Strategy", "strategy"]

@@ -1,0 +1,212 @@
+"""Artefacts: a compiled program as a folder that any app can load. JSON only; nothing is ever unpickled.
+
+    program.json    DSPy's state: instructions, demos, the controls
+    manifest.json   what it is: schema version, program, settings, signature fingerprints, versions, scores, digest of program.json
+
+The folder is written under a temporary name and renamed last, so its presence means that it is whole. Loading checks
+everything before it changes anything.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from reflective_rag.programs.fingerprints import program_fingerprints
+from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.settings import describe
+from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
+
+ARTEFACT_VERSION = 1
+_LIBRARIES = ("reflective-rag", "dspy", "pydantic")
+
+
+class Manifest(BaseModel):
+    """What `manifest.json` holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: int
+    program: str
+    settings: dict[str, Any]
+    signatures: dict[str, str]
+    """Predictor name → fingerprint of its signature."""
+    versions: dict[str, str]
+    digest: str
+    """SHA-256 of program.json."""
+    model: str = ""
+    """Name of the model it was compiled with; empty for rules."""
+    data: dict[str, Any] = {}
+    """Data sets used, with fingerprints."""
+    scores: dict[str, Any] = {}
+    notes: dict[str, Any] = {}
+
+
+def save_program(
+    program: RagModule,
+    folder: str | Path,
+    *,
+    model: str = "",
+    data: Mapping[str, Any] | None = None,
+    scores: Mapping[str, Any] | None = None,
+    notes: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a program as an artefact folder, replacing an older artefact there. No API key is written: a model's name only.
+
+    Raises:
+        ConfigError: `folder` exists and is not an artefact.
+        DataError: it cannot be written.
+    """
+    target = Path(folder)
+    if target.exists() and not (target / "manifest.json").is_file():
+        if not target.is_dir() or any(target.iterdir()):
+            raise ConfigError(f"`{target}` exists and is not an artefact; choose another folder, or remove it")
+    state = _state_of(program)
+    text = json.dumps(state, ensure_ascii=False, indent=2, sort_keys=True)
+    manifest = Manifest(
+        schema_version=ARTEFACT_VERSION,
+        program=program.name,
+        settings=program.settings.model_dump(mode="json", exclude_defaults=True),
+        signatures=program_fingerprints(program),
+        versions={name: _version(name) for name in _LIBRARIES},
+        digest=hashlib.sha256(text.encode()).hexdigest(),
+        model=model,
+        data=dict(data or {}),
+        scores=dict(scores or {}),
+        notes=dict(notes or {}),
+    )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _write_folder(target, {"program.json": text, "manifest.json": manifest.model_dump_json(indent=2)})
+    except OSError as error:
+        raise DataError(f"the artefact cannot be written to `{target}`: {error.strerror or error}") from None
+    return target
+
+
+def _state_of(program: RagModule) -> dict[str, Any]:
+    """DSPy's state without the models that predictors may hold: an artefact names its model, it does not configure one."""
+    state: dict[str, Any] = program.dump_state()
+    for part in state.values():
+        if isinstance(part, dict) and "lm" in part:
+            part["lm"] = None
+            part["traces"], part["train"] = [], []
+    return state
+
+
+def _write_folder(target: Path, files: Mapping[str, str]) -> None:
+    """Write beside the target, flush, then swap by rename. A reader sees the old folder or the new one."""
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        for name, text in files.items():
+            with (temporary / name).open("w", encoding="utf-8") as file:
+                file.write(text + "\n" if not text.endswith("\n") else text)
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.chmod(0o755)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+            os.rename(target, old / "artefact")
+            os.rename(temporary, target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.rename(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def read_manifest(folder: str | Path) -> Manifest:
+    """The manifest of an artefact. Raises `DataError` when it is missing, damaged or newer than this library."""
+    path = Path(folder) / "manifest.json"
+    raw = _read_json(path, folder)
+    found = raw.get("schema_version")
+    if not isinstance(found, int) or found > ARTEFACT_VERSION:
+        raise DataError(
+            f"`{path}`: `schema_version` must be at most {ARTEFACT_VERSION}, got {found!r}; "
+            "it was written by a newer reflective-rag: upgrade to load it"
+        )
+    try:
+        return Manifest(**raw)
+    except ValidationError as error:
+        raise DataError(f"`{path}`: {describe(error, Manifest)}") from None
+
+
+def load_program(folder: str | Path, search: Any = None, **options: Any) -> RagModule:
+    """Build the program that an artefact holds.
+
+    Args:
+        folder: The artefact.
+        search: The app's `search(query, k)`.
+        options: `today`, or settings that override the artefact's (such as `budget`).
+
+    Raises:
+        DataError: The artefact is missing, damaged, of another version, or does not fit this library's signatures.
+    """
+    from reflective_rag.programs.registry import make_program
+
+    manifest = read_manifest(folder)
+    path = Path(folder) / "program.json"
+    state = _read_json(path, folder)
+    if hashlib.sha256(_without_final_newline(path).encode()).hexdigest() != manifest.digest:
+        raise DataError(f"`{path}` is damaged: its content does not match `digest` in manifest.json; compile it again")
+    try:
+        make_program(manifest.program, None, **manifest.settings)
+    except ConfigError as error:
+        raise DataError(f"`{folder}`: the artefact's settings cannot be used: {error}") from None
+    program = make_program(manifest.program, search, **{**manifest.settings, **options})
+    _check_fit(program, manifest, state, path)
+    try:
+        program.load_state(state)
+    except ReflectiveRAGError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"`{path}` cannot be loaded: {type(error).__name__}: {error}") from None
+    return program
+
+
+def _check_fit(program: RagModule, manifest: Manifest, state: Mapping[str, Any], path: Path) -> None:
+    """DSPy loads a state into other fields without a word and shifts the descriptions; so every predictor is compared first."""
+    here = program_fingerprints(program)
+    for name in sorted(here.keys() | manifest.signatures.keys()):
+        if here.get(name) != manifest.signatures.get(name):
+            what = "is not part of this program" if name not in here else "has other fields than when it was compiled"
+            if name not in manifest.signatures:
+                what = "is missing in the artefact"
+            raise DataError(f"`{path}`: predictor `{name}` {what}; compile again with this version")
+    wanted = {name for name, _ in program.named_parameters()}
+    if wanted != set(state):
+        odd = sorted(wanted ^ set(state))
+        raise DataError(f"`{path}`: its parts do not match the program; differing: {', '.join(odd)}")
+
+
+def _read_json(path: Path, folder: str | Path) -> dict[str, Any]:
+    if not Path(folder).is_dir():
+        raise DataError(f"there is no artefact at `{folder}`; `reflective-rag compile` makes one")
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"`{folder}` is not a whole artefact: `{path.name}` is missing") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"`{path}` is damaged, it is not valid JSON: {error}") from None
+    except OSError as error:
+        raise DataError(f"`{path}` cannot be read: {error.strerror}") from None
+    if not isinstance(value, dict):
+        raise DataError(f"`{path}` is damaged: expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def _without_final_newline(path: Path) -> str:
+    return path.read_text(encoding="utf-8").removesuffix("\n")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,156 @@
+"""One `Ask`: call the predictor, count it, retry what is transient, salvage a reply that DSPy could not parse."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+from dspy.utils.exceptions import (
+    AdapterParseError,
+    LMAuthError,
+    LMBillingError,
+    LMConfigurationError,
+    LMUnsupportedModelError,
+    is_retryable_lm_error,
+)
+
+from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.metering import metered
+from reflective_rag.programs.reading import salvage
+from reflective_rag.programs.steps import Ask, AskOutcome
+from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+
+logger = logging.getLogger(__name__)
+
+_PERMANENT = (LMAuthError, LMBillingError, LMConfigurationError, LMUnsupportedModelError)
+_LONGEST_WAIT = 60.0
+"""Seconds; a longer Retry-After counts as "down"."""
+
+
+class AskRun:
+    """The state of one `Ask` under way, shared by the threaded and the asyncio driver."""
+
+    def __init__(self, ask: Ask, ledger: Ledger) -> None:
+        self.ask = ask
+        self.trace: list[Any] = []
+        self._ledger = ledger
+        self._attempt = 0
+        self._estimate = estimate_tokens(ask.inputs)
+        self.refused = ledger.reserve_call(self._estimate)
+
+    def run(self) -> AskOutcome:
+        """Call in this thread. Never raises for what a model or network does; raises for what the user must mend."""
+        if self.refused:
+            return AskOutcome(refused=self.refused)
+        started = time.monotonic()
+        try:
+            with dspy.context(**self._context()):
+                while True:
+                    try:
+                        return self._read(self.ask.predictor(**self._inputs()))
+                    except Exception as error:
+                        delay = self._failed(error)
+                        if isinstance(delay, AskOutcome):
+                            return delay
+                        time.sleep(delay)
+        finally:
+            self._settle(started)
+
+    async def arun(self) -> AskOutcome:
+        """The same on the event loop."""
+        if self.refused:
+            return AskOutcome(refused=self.refused)
+        started = time.monotonic()
+        try:
+            with dspy.context(**self._context()):
+                while True:
+                    try:
+                        return self._read(await self.ask.predictor.acall(**self._inputs()))  # type: ignore[attr-defined]
+                    except Exception as error:
+                        delay = self._failed(error)
+                        if isinstance(delay, AskOutcome):
+                            return delay
+                        await asyncio.sleep(delay)
+        finally:
+            self._settle(started)
+
+    def _context(self) -> dict[str, Any]:
+        context: dict[str, Any] = {"trace": self.trace}
+        if dspy.settings.lm is not None:
+            context["lm"] = metered(dspy.settings.lm, self._count)
+        if dspy.settings.disable_history or dspy.settings.max_history_size == 0:
+            # The meter listens to the history; open it for this call only, without filling the caller's lists.
+            context |= {"disable_history": False, "max_history_size": 1, "caller_modules": []}
+        return context
+
+    def _inputs(self) -> dict[str, Any]:
+        inputs = dict(self.ask.inputs)
+        if (pinned := getattr(self.ask.predictor, "lm", None)) is not None:
+            inputs["lm"] = metered(pinned, self._count)
+        if self.ask.config:
+            inputs["config"] = dict(self.ask.config)
+        return inputs
+
+    def _count(self, prompt: int, completion: int, cached: bool) -> None:
+        self._ledger.count_call(self.ask.phase, prompt=prompt, completion=completion, cached=cached)
+
+    def _read(self, prediction: Any) -> AskOutcome:
+        return AskOutcome(fields=dict(prediction.items()))
+
+    def _failed(self, error: Exception) -> AskOutcome | float:
+        """The outcome that a failure amounts to, or the seconds to wait before the next attempt."""
+        if isinstance(error, AdapterParseError):
+            fields, unread = salvage(self.ask.predictor, error)
+            return AskOutcome(fields=fields, unread=unread)
+        _raise_own(error)
+        self._ledger.count_call(self.ask.phase)
+        if isinstance(error, _PERMANENT):
+            raise ConfigError(f"the model cannot be used: {_first_line(error)}") from error
+        self._attempt += 1
+        delay = self._delay(error)
+        if delay is None or self._ledger.reserve_call(0):
+            logger.warning("%s failed: %s", self.ask.name, _first_line(error))
+            return AskOutcome(error=_first_line(error))
+        self._ledger.release_call(0)
+        return delay
+
+    def _delay(self, error: Exception) -> float | None:
+        lm = getattr(self.ask.predictor, "lm", None) or dspy.settings.lm
+        retries = getattr(lm, "retries_of_driver", getattr(lm, "num_retries", 0))
+        if not is_retryable_lm_error(error) or self._attempt > retries:
+            return None
+        hint = getattr(error, "retry_after", None)
+        delay = float(hint) if hint is not None else float(2 ** (self._attempt - 1))
+        left = self._ledger.seconds_left()
+        return None if delay > _LONGEST_WAIT or (left is not None and delay >= left) else delay
+
+    def _settle(self, started: float) -> None:
+        self._ledger.count_seconds(self.ask.phase, time.monotonic() - started)
+        self._ledger.release_call(self._estimate)
+
+    def demo_trace(self) -> list[Any]:
+        """The DSPy trace of this call, with the inputs that a demo should carry."""
+        return [
+            (predictor, {**inputs, **{k: v for k, v in self.ask.demo_inputs.items() if k in inputs}}, prediction)
+            for predictor, inputs, prediction in self.trace
+        ]
+
+
+def estimate_tokens(inputs: Mapping[str, Any]) -> int:
+    """A low-side estimate of prompt tokens: one per 4 bytes of UTF-8 (English about 4 bytes a token, Chinese about 4 to 5)."""
+    return sum(len(str(value).encode()) for value in inputs.values()) // 4
+
+
+def _raise_own(error: BaseException) -> None:
+    """DSPy wraps what an engine raises; an error of ours inside (a replay that doesn't know the request) must surface."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ReflectiveRAGError):
+            raise seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"

@@ -1,0 +1,302 @@
+"""Runs a loop's steps: in threads, on an event loop, as a stream of events, or from a record of earlier outcomes.
+
+A driver owns budgets, deadlines, retries, side-by-side execution and the order of the DSPy trace. Results do not depend on
+thread timing: outcomes come back, and traces are merged, in step order.
+"""
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import dspy
+
+from reflective_rag.programs.asking import AskRun, logger
+from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.searching import SearchHandle
+from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Report, Search, SearchOutcome, Step, Steps
+from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.types import Passage, Result, Round
+
+T = TypeVar("T")
+
+_pool = ThreadPoolExecutor(max_workers=256, thread_name_prefix="reflective-rag")
+"""Shared by all questions; threads are made when needed. A step never starts steps of its own, so it cannot starve itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened while a question is answered.
+
+    `started` and `finished` name a step (`step`: "search" or the predictor's name); `round` carries a finished round;
+    `result` is the last event and carries the whole result (as the `dspy.Prediction` that a plain call returns).
+    """
+
+    kind: Literal["started", "finished", "round", "result"]
+    step: str = ""
+    queries: tuple[str, ...] = ()
+    round: Round | None = None
+    result: Any = None
+
+
+def run(steps: Steps, search: SearchHandle, ledger: Ledger) -> Result:
+    """Run to the end in this thread and a pool."""
+    return _last(_events(steps, search, ledger))
+
+
+def stream(steps: Steps, search: SearchHandle, ledger: Ledger) -> Iterator[Event]:
+    """The same, with an event before and after every step; the first comes before the first model reply."""
+    return _events(steps, search, ledger)
+
+
+def record(steps: Steps, search: SearchHandle, ledger: Ledger, observe: Callable[[Step, Outcome], None]) -> Result:
+    """The same as `run`, telling `observe` every step with its outcome, so that `replay` can run it again."""
+    return _last(_events(steps, search, ledger, observe))
+
+
+def _last(events: Iterator[Event]) -> Result:
+    for event in events:
+        if event.kind == "result":
+            result: Result = event.result
+            return result
+    raise AssertionError("a loop ends with a result")
+
+
+def _events(
+    steps: Steps, search: SearchHandle, ledger: Ledger, observe: Callable[[Step, Outcome], None] | None = None
+) -> Iterator[Event]:
+    try:
+        batch = next(steps)
+        while True:
+            yield from _starting(batch)
+            outcomes = _run_batch(batch, search, ledger)
+            if observe is not None:
+                for step, outcome in zip(batch, outcomes, strict=True):
+                    observe(step, outcome)
+            yield from _finished(batch)
+            batch = steps.send(outcomes)
+    except StopIteration as stop:
+        ledger.close()
+        yield Event(kind="result", result=stop.value)
+    finally:
+        steps.close()
+
+
+async def arun(steps: Steps, search: SearchHandle, ledger: Ledger) -> Result:
+    """Run to the end on the event loop; independent steps are gathered."""
+    async for event in astream(steps, search, ledger):
+        if event.kind == "result":
+            result: Result = event.result
+            return result
+    raise AssertionError("a loop ends with a result")
+
+
+async def astream(steps: Steps, search: SearchHandle, ledger: Ledger) -> AsyncIterator[Event]:
+    """The events of `stream`, on the event loop."""
+    try:
+        batch = next(steps)
+        while True:
+            for event in _starting(batch):
+                yield event
+            outcomes = await _arun_batch(batch, search, ledger)
+            for event in _finished(batch):
+                yield event
+            batch = steps.send(outcomes)
+    except StopIteration as stop:
+        ledger.close()
+        yield Event(kind="result", result=stop.value)
+    finally:
+        steps.close()
+
+
+def replay(steps: Steps, outcomes: Callable[[Step], Outcome]) -> Result:
+    """Run against recorded outcomes, without a model or a retriever. `outcomes` raises for a step it does not know."""
+    try:
+        batch = next(steps)
+        while True:
+            batch = steps.send([None if isinstance(step, Report) else outcomes(step) for step in batch])
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+
+
+def _starting(batch: Sequence[Step]) -> Iterator[Event]:
+    for step in batch:
+        if isinstance(step, Search):
+            yield Event(kind="started", step="search", queries=step.queries)
+        elif isinstance(step, Ask):
+            yield Event(kind="started", step=step.name)
+        elif step.round is not None:
+            yield Event(kind="round", round=step.round)
+
+
+def _finished(batch: Sequence[Step]) -> Iterator[Event]:
+    for step in batch:
+        if isinstance(step, Search):
+            yield Event(kind="finished", step="search", queries=step.queries)
+        elif isinstance(step, Ask):
+            yield Event(kind="finished", step=step.name)
+
+
+def _run_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledger) -> list[Outcome]:
+    runs = [_prepare(step, ledger) for step in batch]
+    jobs = [_job(run, search, ledger) for run in runs]
+    outcomes = _side_by_side(jobs, [_late(run) for run in runs], ledger)
+    _merge_traces(runs)
+    return outcomes
+
+
+async def _arun_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledger) -> list[Outcome]:
+    runs = [_prepare(step, ledger) for step in batch]
+    if len(runs) == 1 and ledger.seconds_left() is None:
+        outcomes = [await _ajob(runs[0], search, ledger)]
+    else:
+        tasks = [_within(_ajob(run, search, ledger), _late(run), ledger) for run in runs]
+        outcomes = list(await asyncio.gather(*tasks))
+    _merge_traces(runs)
+    return outcomes
+
+
+async def _within(job: Any, late: Outcome, ledger: Ledger) -> Outcome:
+    try:
+        outcome: Outcome = await asyncio.wait_for(job, ledger.seconds_left())
+        return outcome
+    except TimeoutError:
+        return late
+
+
+@dataclass(frozen=True)
+class _SearchRun:
+    """A search whose queries are already booked, so that what a budget refuses does not depend on timing."""
+
+    step: Search
+    granted: int
+
+
+_Run = AskRun | _SearchRun | None
+
+
+def _prepare(step: Step, ledger: Ledger) -> _Run:
+    if isinstance(step, Ask):
+        return AskRun(step, ledger)
+    if isinstance(step, Search):
+        return _SearchRun(step, ledger.reserve_retrievals(len(step.queries)))
+    return None
+
+
+def _late(run: _Run) -> Outcome:
+    """What a step amounts to that has not ended at the deadline."""
+    if isinstance(run, _SearchRun):
+        return SearchOutcome(refused="seconds")
+    return None if run is None else AskOutcome(refused="seconds")
+
+
+def _job(run: _Run, search: SearchHandle, ledger: Ledger) -> Callable[[], Outcome]:
+    if isinstance(run, AskRun):
+        return run.run
+    if isinstance(run, _SearchRun):
+        return lambda: _search(run, search, ledger)
+    return lambda: None
+
+
+async def _ajob(run: _Run, search: SearchHandle, ledger: Ledger) -> Outcome:
+    if isinstance(run, AskRun):
+        return await run.arun()
+    if not isinstance(run, _SearchRun):
+        return None
+    started = time.monotonic()
+    queries = run.step.queries[: run.granted]
+    found = await asyncio.gather(*(search.acall(q, run.step.k) for q in queries), return_exceptions=True)
+    return _search_outcome(run, found, started, ledger)
+
+
+def _search(run: _SearchRun, search: SearchHandle, ledger: Ledger) -> SearchOutcome:
+    started = time.monotonic()
+    queries = run.step.queries[: run.granted]
+
+    def one(query: str) -> list[Passage] | Exception:
+        try:
+            return search(query, run.step.k)
+        except Exception as error:
+            return error
+
+    found = [one(queries[0])] if len(queries) == 1 else list(_pool_map(one, queries))
+    return _search_outcome(run, found, started, ledger)
+
+
+def _search_outcome(run: _SearchRun, found: Sequence[Any], started: float, ledger: Ledger) -> SearchOutcome:
+    """A retriever that fails is an outcome, not a crash: the loop goes on with what it has and says so."""
+    ledger.count_seconds("retrieve", time.monotonic() - started)
+    error = ""
+    for failure in (f for f in found if isinstance(f, BaseException)):
+        if isinstance(failure, ConfigError) or not isinstance(failure, Exception):
+            raise failure
+        error = f"{type(failure).__name__}: {failure}"
+        logger.warning("the retriever failed: %s", error)
+    refused = None
+    if run.granted < len(run.step.queries):
+        refused = "seconds" if ledger.seconds_left() == 0.0 else "retrievals"
+    return SearchOutcome(
+        ran=run.step.queries[: run.granted],
+        results=tuple(() if isinstance(f, BaseException) else tuple(f) for f in found),
+        refused=refused,  # type: ignore[arg-type]  # one of the two literals above
+        error=error,
+    )
+
+
+def _pool_map(function: Callable[[str], T], items: Sequence[str]) -> list[T]:
+    futures = [_pool.submit(contextvars.copy_context().run, function, item) for item in items]
+    return [future.result() for future in futures]
+
+
+def _side_by_side(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome], ledger: Ledger) -> list[Outcome]:
+    """Run the jobs at once and return their outcomes in order; the first runs in this thread unless there is a deadline."""
+    left = ledger.seconds_left()
+    if left is not None:
+        return _until_deadline(jobs, late, ledger)
+    futures = [_pool.submit(contextvars.copy_context().run, job) for job in jobs[1:]]
+    return [jobs[0](), *(future.result() for future in futures)]
+
+
+def _until_deadline(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome], ledger: Ledger) -> list[Outcome]:
+    """As above, but a job that has not ended at the deadline is abandoned: a thread cannot be stopped, only left behind."""
+    futures = [_in_daemon_thread(job) for job in jobs]
+    outcomes: list[Outcome] = []
+    for future, fallback in zip(futures, late, strict=True):
+        try:
+            outcomes.append(future.result(timeout=ledger.seconds_left()))
+        except FutureTimeout:
+            outcomes.append(fallback)
+    return outcomes
+
+
+def _in_daemon_thread(job: Callable[[], Outcome]) -> Future[Outcome]:
+    """A thread that does not keep the process alive (those of an executor do)."""
+    future: Future[Outcome] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            future.set_result(context.run(job))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True, name="reflective-rag-deadline").start()
+    return future
+
+
+def _merge_traces(runs: Sequence[_Run]) -> None:
+    trace = dspy.settings.trace
+    if trace is None:
+        return
+    for run_ in runs:
+        if isinstance(run_, AskRun):
+            for entry in run_.demo_trace():
+                if len(trace) >= dspy.settings.max_trace_size:
+                    trace.pop(0)
+                trace.append(entry)

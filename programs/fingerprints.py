@@ -1,0 +1,35 @@
+"""Fingerprints of what a compiled program depends on: the signatures a model is asked."""
+
+import hashlib
+import json
+from typing import Any
+
+import dspy
+from pydantic import TypeAdapter
+
+
+def signature_fingerprint(signature: Any) -> str:
+    """16 hex digits over names, kinds, order and types of the fields. Instructions and descriptions are what a compile changes."""
+    fields = [
+        [kind, name, _type_schema(info.annotation)]
+        for kind, part in (("input", signature.input_fields), ("output", signature.output_fields))
+        for name, info in part.items()
+    ]
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def program_fingerprints(program: dspy.Module) -> dict[str, str]:
+    """Predictor name → fingerprint of its signature."""
+    return {name: signature_fingerprint(predictor.signature) for name, predictor in program.named_predictors()}
+
+
+def _type_schema(annotation: Any) -> Any:
+    schema = TypeAdapter(annotation).json_schema()
+    return _without_words(schema)
+
+
+def _without_words(schema: Any) -> Any:
+    """A JSON schema without descriptions and titles, which may be reworded without changing what a reply must look like."""
+    if isinstance(schema, dict):
+        return {k: _without_words(v) for k, v in schema.items() if k not in ("description", "title")}
+    return [_without_words(v) for v in schema] if isinstance(schema, list) else schema

@@ -1,0 +1,176 @@
+"""From output fields to judgements: names passages by id instead of number, and counts what could not be read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from reflective_rag.programs.reading import read_choice, read_items, read_numbers
+from reflective_rag.programs.steps import AskOutcome
+from reflective_rag.signatures.text import normalize
+from reflective_rag.signatures.types import (
+    GAP_KINDS,
+    ClaimSupport,
+    Contradiction,
+    Draft,
+    Gap,
+    Judgement,
+    Passage,
+    Requirement,
+    Support,
+    TimeScope,
+)
+
+UNKNOWN = {
+    "", "unknown", "none", "null", "n a", "not known", "not stated", "no answer", "i don t know", "unanswerable",
+    "未知", "不知道", "无", "没有提到", "无法回答", "无法确定", "不详",
+}  # fmt: skip
+"""Normal forms of an answer that says "the passages do not tell"."""
+
+_IMPORTANCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
+MOST_NEEDS = 4
+MOST_GAPS = 3
+
+
+def judgement_of(
+    fields: Mapping[str, Any],
+    passages: Sequence[Passage],
+    fixed: tuple[Requirement, ...],
+    *,
+    asked: Sequence[str],
+) -> Judgement:
+    """The judgement in the output fields of `AssessEvidence`, or of several narrow signatures put together.
+
+    Args:
+        fields: Output fields; a field of `asked` that is missing counts as one unreadable verdict.
+        passages: The numbered passages, in the order the model saw them.
+        fixed: Requirements of round 1; empty in round 1 itself.
+        asked: Names of the fields that the model was asked for.
+    """
+    bad = 0
+    relevance: dict[str, float] = dict(fields.get("grades") or {})
+    if "relevant" in asked:
+        numbers, wrong = read_numbers(fields.get("relevant"), len(passages))
+        bad += wrong
+        if numbers or not wrong:
+            relevance = {p.id: float(i in numbers) for i, p in enumerate(passages, 1)}
+    requirements, wrong = _requirements(fields.get("needs"), passages, fixed) if "needs" in asked else (fixed, 0)
+    bad += wrong
+    contradictions, wrong = _contradictions(fields.get("contradictions"), passages) if "contradictions" in asked else ((), 0)
+    bad += wrong
+    outdated, wrong = read_numbers(fields.get("outdated"), len(passages)) if "outdated" in asked else ((), 0)
+    bad += wrong
+    gaps, wrong = gaps_of(fields.get("gaps")) if "gaps" in asked else ((), 0)
+    bad += wrong
+    verdict = read_choice(fields.get("sufficient"), ("yes", "no"))
+    scope: TimeScope = read_choice(fields.get("time_scope"), get_args(TimeScope)) or ("now" if outdated else "timeless")  # type: ignore[assignment]
+    return Judgement(
+        relevance=relevance,
+        requirements=requirements,
+        contradictions=contradictions,
+        time_scope=scope,
+        outdated=tuple(passages[n - 1].id for n in outdated),
+        sufficient=None if verdict is None else verdict == "yes",
+        gaps=gaps,
+        unreadable=bad + ("sufficient" in asked and verdict is None) + int(fields.get("unread_grades") or 0),
+    )
+
+
+def _requirements(
+    value: Any, passages: Sequence[Passage], fixed: tuple[Requirement, ...]
+) -> tuple[tuple[Requirement, ...], int]:
+    """Round 1 makes the list; later rounds fill it in by the need's words, else by position, and never add to it."""
+    items, bad = read_items(value)
+    found: list[Requirement] = []
+    for item in items[:MOST_NEEDS]:
+        need = str(item.get("need") or "").strip()
+        numbers, wrong = read_numbers(item.get("passages", []), len(passages))
+        if not need:
+            bad += 1
+            continue
+        bad += wrong
+        ids = tuple(passages[n - 1].id for n in numbers)
+        found.append(Requirement(need=need, status="covered" if ids else "missing", passage_ids=ids))
+    if not fixed:
+        return tuple(found), bad
+    by_need = {normalize(r.need): r for r in found}
+    aligned = len(found) == len(fixed)
+    filled = []
+    for position, old in enumerate(fixed):
+        new = by_need.get(normalize(old.need)) or (found[position] if aligned else None)
+        if new and new.passage_ids:
+            ids = tuple(dict.fromkeys((*old.passage_ids, *new.passage_ids)))
+            old = old.model_copy(update={"status": "covered", "passage_ids": ids})
+        filled.append(old)
+    return tuple(filled), bad
+
+
+def _contradictions(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Contradiction, ...], int]:
+    """Only pairs of two different passages whose quotes really stand in them; anything else counts as unreadable."""
+    items, bad = read_items(value)
+    found: list[Contradiction] = []
+    for item in items:
+        pair, wrong = read_numbers([item.get("passage_a"), item.get("passage_b")], len(passages))
+        quotes = [str(item.get("quote_a") or "").strip(), str(item.get("quote_b") or "").strip()]
+        if wrong or len(pair) != 2:
+            bad += 1
+            continue
+        a, b = (passages[n - 1] for n in pair)
+        if not (quotes[0] and quotes[1] and quotes[0] in a.text and quotes[1] in b.text) or quotes[0] == quotes[1]:
+            bad += 1
+            continue
+        newer = None
+        if a.published and b.published and a.published != b.published:
+            newer = a.id if a.published > b.published else b.id
+        about = str(item.get("about") or "").strip()
+        found.append(
+            Contradiction(passage_a=a.id, span_a=quotes[0], passage_b=b.id, span_b=quotes[1], about=about, newer=newer)
+        )
+    return tuple(found), bad
+
+
+def gaps_of(value: Any) -> tuple[tuple[Gap, ...], int]:
+    """Gaps, most important first; a gap without a query is unreadable, an unknown kind becomes `incomplete_answer`."""
+    items, bad = read_items(value)
+    gaps: list[Gap] = []
+    for item in items:
+        need, query = (str(item.get(key) or "").strip() for key in ("need", "query"))
+        if not query:
+            bad += 1
+            continue
+        kind = str(item.get("kind") or "").strip()
+        importance = _IMPORTANCE.get(str(item.get("importance") or "high").casefold(), 0.6)
+        gaps.append(
+            Gap(
+                kind=kind if kind in GAP_KINDS else "incomplete_answer",  # type: ignore[arg-type]  # checked here
+                need=need or query,
+                query=query,
+                importance=importance,
+            )
+        )
+    gaps.sort(key=lambda gap: -gap.importance)
+    return tuple(gaps[:MOST_GAPS]), bad
+
+
+def draft_of(outcome: AskOutcome, passages: Sequence[Passage]) -> Draft | None:
+    """The draft in the fields of an answering signature; None when there is no readable answer."""
+    fields = outcome.fields or {}
+    answer = fields.get("answer")
+    if not isinstance(answer, str):
+        return None
+    numbers, bad = read_numbers(fields.get("cited"), len(passages))
+    text = answer.strip().strip("«»").strip()
+    if normalize(text) in UNKNOWN:
+        return Draft(answer="", unreadable=0)
+    return Draft(answer=text, cited=tuple(passages[n - 1].id for n in numbers), unreadable=bad)
+
+
+def support_of(outcome: AskOutcome, claim: str, passages: Sequence[Passage]) -> ClaimSupport:
+    """The verdict in the fields of `JudgeSupport`; `support` is None when it cannot be read."""
+    fields = outcome.fields or {}
+    support: Support | None = read_choice(fields.get("support"), get_args(Support))  # type: ignore[assignment]
+    problem = str(fields.get("problem") or "").strip()
+    return ClaimSupport(
+        claim=claim,
+        support=support,
+        passage_ids=tuple(p.id for p in passages),
+        problem="" if support == "supported" else problem,
+    )

@@ -1,0 +1,1 @@
+"""Language models: model strings, llama.cpp in process, recordings."""

@@ -1,0 +1,102 @@
+"""Base of every program: one loop written as steps, run sync, async, as a stream, or from a record."""
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import date
+from typing import Any
+
+import dspy
+
+from reflective_rag.programs import drivers
+from reflective_rag.programs.drivers import Event
+from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.searching import SearchFunction, SearchHandle
+from reflective_rag.programs.settings import Budget
+from reflective_rag.programs.steps import Steps
+from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.types import Result
+
+MAX_QUESTION_CHARS = 10_000
+"""A longer question is refused: it is a document, and would crowd the evidence out of every prompt."""
+
+
+class RagModule(dspy.Module):  # type: ignore[misc]  # dspy ships no types
+    """A question-answering program over a caller's `search`. Subclasses write `steps` and hold `settings`.
+
+    `rag(question=…)`, `await rag.acall(question=…)`, `rag.stream(question=…)` and `rag.astream(question=…)` run the same
+    loop; the first two return one `dspy.Prediction` with the fields of `Result`.
+    """
+
+    name = ""
+    """The name of this program on the command line and in artefacts."""
+    settings: Any
+
+    def __init__(self, search: SearchFunction | None = None, *, today: date | None = None) -> None:
+        super().__init__()
+        self.search = SearchHandle(search)
+        self.today = today
+        """The date that "now" means; None is the real one. Fix it to replay a recording or to ask as of an earlier day."""
+
+    def steps(self, question: str) -> Steps:
+        """The loop: yields lists of steps, receives their outcomes, returns the result (usage is added by `forward`)."""
+        raise TypeError(f"{type(self).__name__} does not define steps()")
+
+    def uses_model(self) -> bool:
+        """Whether a language model is configured for this program; without one it runs on rules and says so."""
+        if not self.predictors():
+            return False
+        return dspy.settings.lm is not None or all(p.lm is not None for p in self.predictors())
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """Answer one question. Raises `ConfigError` for a question or set-up that cannot work."""
+        ledger = self._start(question)
+        return prediction(drivers.run(self.steps(question), self.search, ledger), ledger)
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        """The same without blocking the event loop."""
+        ledger = self._start(question)
+        return prediction(await drivers.arun(self.steps(question), self.search, ledger), ledger)
+
+    def stream(self, question: str) -> Iterator[Event]:
+        """Events while the question is answered; the last has kind `result` and the Prediction of a plain call."""
+        ledger = self._start(question)
+        return (_with_usage(event, ledger) for event in drivers.stream(self.steps(question), self.search, ledger))
+
+    async def astream(self, question: str) -> AsyncIterator[Event]:
+        """`stream` on the event loop."""
+        ledger = self._start(question)
+        async for event in drivers.astream(self.steps(question), self.search, ledger):
+            yield _with_usage(event, ledger)
+
+    def _start(self, question: str) -> Ledger:
+        check_question(question)
+        self.search.require()
+        budget: Budget = self.settings.budget
+        return Ledger(budget)
+
+
+def check_question(question: object) -> None:
+    """Raise `ConfigError` for a question that is not a text, is empty, or is too long."""
+    if not isinstance(question, str):
+        raise ConfigError(f"`question` must be a string, got {type(question).__name__}")
+    if not question.strip():
+        raise ConfigError("`question` is empty; ask something")
+    if len(question) > MAX_QUESTION_CHARS:
+        raise ConfigError(
+            f"`question` has {len(question):,} characters, at most {MAX_QUESTION_CHARS:,} are allowed; "
+            "put long material into the corpus and ask about it"
+        )
+
+
+def prediction(result: Result, ledger: Ledger) -> dspy.Prediction:
+    """The result with its usage, as DSPy's Prediction (typed values, not JSON)."""
+    final = result.model_copy(update={"usage": ledger.usage, "retrievals": ledger.retrievals})
+    return dspy.Prediction(**{name: getattr(final, name) for name in Result.model_fields})
+
+
+def result_of(prediction: dspy.Prediction) -> Result:
+    """The `Result` inside a Prediction of ours, for JSON: `result_of(p).model_dump(mode="json")`."""
+    return Result(**{name: prediction[name] for name in Result.model_fields})
+
+
+def _with_usage(event: Event, ledger: Ledger) -> Event:
+    return Event(kind="result", result=prediction(event.result, ledger)) if event.kind == "result" else event

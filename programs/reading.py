@@ -1,0 +1,161 @@
+"""Reads what a model wrote. One place for verdicts in odd shapes: other case, quoted, as text instead of a list, out of range.
+
+A verdict that cannot be read is `None` and is counted by the caller. It is never taken for "no", 0 or an empty list.
+"""
+
+import re
+import types
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Union, get_args, get_origin
+
+import json_repair
+from dspy.utils.exceptions import AdapterParseError
+from pydantic import BaseModel, ValidationError
+
+_MARKER = re.compile(r"\[\[\s*##\s*(\w+)\s*##\s*\]\]")
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?\s*%?")
+_WRAPPING = " \t\r\n\"'`*.,;:!?。，；：！？“”‘’「」()[]（）【】​﻿"
+_NOTHING = {"", "none", "null", "nothing", "n/a", "na", "empty", "no passages", "无", "没有", "空"}
+_WORDS: dict[str, tuple[str, ...]] = {
+    "yes": ("yes", "true", "y", "是", "对", "足够", "充分"),
+    "no": ("no", "false", "n", "否", "不", "不是", "不足", "不够", "不充分"),
+    "relevant": ("relevant", "highly relevant", "相关"),
+    "partly": ("partly", "partially", "partially relevant", "partly relevant", "部分", "部分相关"),
+    "irrelevant": ("irrelevant", "not relevant", "unrelated", "不相关", "无关"),
+    "supported": ("supported", "fully", "fully supported", "支持", "完全支持"),
+    "partially": ("partially", "partly", "partially supported", "部分支持", "部分"),
+    "not_supported": ("not_supported", "not supported", "unsupported", "no support", "none", "不支持", "无支持"),
+    "contradicted": ("contradicted", "contradictory", "refuted", "矛盾"),
+}
+"""Spellings that a value of a closed set may come in; other values match by their own name."""
+
+
+def read_choice(value: Any, choices: Sequence[str]) -> str | None:
+    """The member of a closed set that `value` names, whatever its case, quotes or language; None when it names none or several.
+
+    Only the whole reply, or its first word before a comma, dash or line break, may name it: a verdict quoted inside a
+    longer sentence is not a verdict.
+    """
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    if not isinstance(value, str):
+        return None
+    text = unicodedata.normalize("NFKC", value).casefold().strip(_WRAPPING)
+    head = re.split(r"[,;:\n–—。，；]| - ", text, maxsplit=1)[0].strip(_WRAPPING)
+    spelled = {spelling: c for c in choices for spelling in (c.replace("_", " "), c, *_WORDS.get(c, ()))}
+    exact = {c: c for c in choices}
+    for form in (text, head):
+        if found := exact.get(form) or spelled.get(form):
+            return found
+    return None
+
+
+def read_score(value: Any) -> float | None:
+    """A score in 0..1 from a number, `"0.8"`, `"80%"` or `"8/10"`; None when there is none or it is out of range."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return float(value) if 0.0 <= float(value) <= 1.0 else None
+    text = unicodedata.normalize("NFKC", str(value)).strip(_WRAPPING)
+    if share := re.fullmatch(r"(\d+(?:\.\d+)?)\s*/\s*(\d+)", text):
+        whole = float(share[2])
+        return read_score(float(share[1]) / whole) if whole else None
+    if re.fullmatch(r"\d+(?:\.\d+)?%", text):
+        return read_score(float(text[:-1]) / 100)
+    return read_score(float(text)) if re.fullmatch(r"\d*\.?\d+", text) else None
+
+
+def read_numbers(value: Any, count: int) -> tuple[tuple[int, ...], int]:
+    """Passage numbers 1..`count` in their order without repeats, and how many entries could not be read.
+
+    Takes a list of numbers or of texts, or one text such as `"[1], 3"`, `"none"`, `"无"`. None (no reply) is one unreadable.
+    """
+    if value is None:
+        return (), 1
+    if isinstance(value, str):
+        if value.casefold().strip(_WRAPPING) in _NOTHING:
+            return (), 0
+        value = _NUMBER.findall(unicodedata.normalize("NFKC", value)) or [value]
+    if isinstance(value, int | float):
+        value = [value]
+    numbers: list[int] = []
+    unreadable = 0
+    for item in value:
+        match = _NUMBER.search(str(item)) if not isinstance(item, bool) else None
+        number = float(match[0].rstrip("% ")) if match else 0.0
+        if number.is_integer() and 1 <= number <= count:
+            numbers.append(int(number))
+        else:
+            unreadable += 1
+    return tuple(dict.fromkeys(numbers)), unreadable
+
+
+def read_items(value: Any) -> tuple[list[dict[str, Any]], int]:
+    """Entries of a list of objects as dicts, and how many could not be read. A list that comes as JSON text is parsed."""
+    if value is None:
+        return [], 1
+    if isinstance(value, str):
+        if value.casefold().strip(_WRAPPING) in _NOTHING:
+            return [], 0
+        value = json_repair.loads(value)
+        if not value:
+            return [], 1
+    if isinstance(value, Mapping | BaseModel):
+        value = [value]
+    items = [_as_dict(item) for item in value]
+    return [item for item in items if item], sum(not item for item in items)
+
+
+def _as_dict(item: Any) -> dict[str, Any]:
+    if isinstance(item, BaseModel):
+        return item.model_dump()
+    return dict(item) if isinstance(item, Mapping) else {}
+
+
+def salvage(predictor: Any, error: AdapterParseError) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Output fields read one by one from a reply that DSPy refused as a whole, and the names of those that stay unread."""
+    signature = getattr(predictor, "signature", None) or error.signature
+    outputs = signature.output_fields
+    raw = raw_fields(str(error.lm_response or ""), list(outputs))
+    fields: dict[str, Any] = {}
+    for name, info in outputs.items():
+        value = _coerce(raw.get(name), info.annotation)
+        if value is not None:
+            fields[name] = value
+    return fields, tuple(name for name in outputs if name not in fields)
+
+
+def raw_fields(reply: str, names: Sequence[str]) -> dict[str, Any]:
+    """Field name → raw text or JSON value, from `[[ ## name ## ]]` sections anywhere, a JSON object, or the whole reply."""
+    parts = _MARKER.split(reply)
+    sections = {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True) if name in names}
+    if sections:
+        return sections
+    start = reply.find("{")
+    parsed = json_repair.loads(reply[start:]) if start >= 0 else None
+    if isinstance(parsed, dict) and any(name in parsed for name in names):
+        return {name: parsed[name] for name in names if name in parsed}
+    return {names[0]: reply.strip()} if len(names) == 1 and reply.strip() else {}
+
+
+def _coerce(raw: Any, annotation: Any) -> Any:
+    """`raw` in the shape of `annotation` as far as it can be read, else None. Lists are left to their readers."""
+    if raw is None:
+        return None
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        annotation = next(a for a in get_args(annotation) if a is not type(None))
+        return _coerce(raw, annotation)
+    if origin is Literal:
+        return read_choice(raw, get_args(annotation))
+    if annotation is str:
+        return raw if isinstance(raw, str) else str(raw)
+    if origin is list:
+        return raw if isinstance(raw, str | list) else [raw]
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        try:
+            return annotation.model_validate(raw if isinstance(raw, Mapping) else json_repair.loads(str(raw)))
+        except ValidationError:
+            return None
+    return raw

@@ -1,0 +1,138 @@
+"""From judgements to scores and decisions. Pure functions: the model judges, Python counts.
+
+The evidence score is the weighted mean of the dimensions that apply (DESIGN 5); the enough-rule adds what a mean hides.
+"""
+
+from collections.abc import Sequence
+
+from reflective_rag.programs.settings import LoopControls, Weights
+from reflective_rag.signatures.types import Assessment, Contradiction, Judgement, Passage, Support
+
+RELEVANT = 0.5
+"""Grade from which a passage counts as relevant."""
+IMPORTANT = 0.5
+"""Importance from which a gap counts as important."""
+
+_SUPPORT_FACTOR: dict[Support | None, float] = {
+    "supported": 1.0,
+    "partially": 0.8,
+    None: 0.8,
+    "not_supported": 0.5,
+    "contradicted": 0.2,
+}
+
+
+def assess(judgement: Judgement, passages: Sequence[Passage], weights: Weights) -> Assessment:
+    """Score one round's judgement over the passages that were read, best first."""
+    dimensions = {
+        "relevance": _relevance(judgement, passages),
+        "consistency": _consistency(judgement, passages),
+        "coverage": _coverage(judgement),
+        "freshness": _freshness(judgement, passages),
+    }
+    score = weighted_mean(dimensions, weights)
+    return Assessment(
+        **dimensions,
+        evidence_score=score,
+        confidence=confidence(score, judgement),
+        requirements=judgement.requirements,
+        gaps=judgement.gaps,
+        contradictions=judgement.contradictions,
+        passage_relevance=judgement.relevance,
+        time_scope=judgement.time_scope,
+        outdated=judgement.outdated,
+        sufficient=judgement.sufficient,
+        unreadable=judgement.unreadable,
+    )
+
+
+def weighted_mean(dimensions: dict[str, float | None], weights: Weights) -> float:
+    """Weighted mean over the dimensions that are not None; 0 when none applies or all weights are 0.
+
+    Example: relevance 1, consistency 1, coverage 0, freshness None with weights .40, .20, .25, .15 → .60 / .85 = .706.
+    """
+    pairs = [(getattr(weights, name), value) for name, value in dimensions.items() if value is not None]
+    total = sum(weight for weight, _ in pairs)
+    return min(1.0, sum(weight * value for weight, value in pairs) / total) if total else 0.0
+
+
+def _relevance(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
+    """Mean grade of the kept passages (grade > 0), best first, weighted 1/rank; 0 when none is kept, None when none was graded.
+
+    Passages that were judged irrelevant are dropped from the mean, so extra distractors cannot lower it.
+    """
+    grades = [judgement.relevance[p.id] for p in passages if p.id in judgement.relevance]
+    if not grades:
+        return None
+    kept = sorted((grade for grade in grades if grade > 0), reverse=True)
+    weights = [1 / rank for rank in range(1, len(kept) + 1)]
+    return sum(w * g for w, g in zip(weights, kept, strict=True)) / sum(weights) if kept else 0.0
+
+
+def _consistency(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
+    """1 minus the share of relevant passages in an unresolved contradiction. One passage alone cannot disagree: None."""
+    relevant = [p.id for p in passages if judgement.relevance.get(p.id, 1.0) > 0]
+    if len(relevant) < 2:
+        return None
+    involved = {i for c in unresolved(judgement.contradictions) for i in (c.passage_a, c.passage_b)}
+    return 1.0 - len(involved & set(relevant)) / len(relevant)
+
+
+def _coverage(judgement: Judgement) -> float | None:
+    """Share of the requirements that a passage covers; None when no requirement could be read."""
+    needs = judgement.requirements
+    return sum(r.status == "covered" for r in needs) / len(needs) if needs else None
+
+
+def _freshness(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
+    """Share of the relevant, dated passages that fit the question's time; None for a timeless question or without dates."""
+    if judgement.time_scope == "timeless":
+        return None
+    dated = [p.id for p in passages if p.published and judgement.relevance.get(p.id, 1.0) > 0]
+    return 1.0 - len(set(dated) & set(judgement.outdated)) / len(dated) if dated else None
+
+
+def unresolved(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
+    """Contradictions that a newer date does not settle."""
+    return [c for c in contradictions if c.newer is None]
+
+
+def confidence(score: float, judgement: Judgement, support: Support | None = "supported") -> float:
+    """Chance-like 0..1, before any calibration: score × support factor × .85 per important gap × .7 if the critic said no.
+
+    Not a probability: a fitted calibration replaces it where the artefact has one.
+    """
+    value = score * _SUPPORT_FACTOR[support]
+    value *= 0.85 ** sum(r.status == "missing" and r.important for r in judgement.requirements)
+    value *= 0.7 ** len(unresolved(judgement.contradictions))
+    return round(value * (0.7 if judgement.sufficient is False else 1.0), 6)
+
+
+def is_enough(assessment: Assessment, controls: LoopControls) -> bool:
+    """Whether to stop searching: score ≥ θ, no important requirement missing, no unresolved conflict, nothing stale.
+
+    A mean alone would call evidence with coverage 0 enough (see `weighted_mean`). A verdict that could not be read does
+    not keep the loop from stopping, and does not stop it either.
+    """
+    if not controls.stop_when_enough or assessment.evidence_score < controls.theta:
+        return False
+    if any(r.status == "missing" and r.important for r in assessment.requirements):
+        return False
+    if unresolved(assessment.contradictions):
+        return False
+    if stale(assessment):
+        return False
+    return not (controls.respect_verdict and assessment.sufficient is False)
+
+
+def stale(assessment: Assessment) -> bool:
+    """Whether a question that is bound in time has nothing but outdated evidence among its relevant, dated passages."""
+    return assessment.freshness == 0.0
+
+
+def made_progress(before: Assessment | None, after: Assessment) -> bool:
+    """Whether a round helped: a requirement newly covered, or a better evidence score."""
+    if before is None:
+        return True
+    covered = [sum(r.status == "covered" for r in a.requirements) for a in (before, after)]
+    return covered[1] > covered[0] or after.evidence_score > before.evidence_score + 1e-9

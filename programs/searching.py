@@ -1,0 +1,129 @@
+"""Turns any caller's `search(query, k)` into Passages: Passages, dicts with a text, or plain strings; sync or async."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
+from typing import Any, Self
+
+from reflective_rag.signatures.errors import ConfigError, ContractError
+from reflective_rag.signatures.text import content_hash
+from reflective_rag.signatures.types import Passage
+
+SearchFunction = Callable[[str, int], Iterable[Any] | Awaitable[Iterable[Any]]]
+
+_TEXT_KEYS = ("text", "content", "page_content", "passage", "long_text")
+_DATE_KEYS = ("published", "date")
+
+
+class SearchHandle:
+    """Holds the caller's search function on a Module without DSPy copying, walking or saving it (FACTS: a copied client breaks)."""
+
+    def __init__(self, search: SearchFunction | None) -> None:
+        if search is not None and not callable(search):
+            raise ConfigError(f"`search` must be a callable `search(query, k)`, got {type(search).__name__}")
+        self._search = search
+        call = getattr(search, "__call__", None)  # noqa: B004 - the bound method, to see whether it is a coroutine function
+        self.is_async = inspect.iscoroutinefunction(search) or inspect.iscoroutinefunction(call)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def require(self) -> None:
+        """Raise `ConfigError` when the program was built without a search function."""
+        if self._search is None:
+            raise ConfigError(
+                "this program has no `search`: pass a callable `search(query, k)` when you build or load it, "
+                "for example `ReflectiveRAG(search=my_search)`"
+            )
+
+    def __call__(self, query: str, k: int) -> list[Passage]:
+        """Search in this thread; an async search function gets an event loop of its own."""
+        self.require()
+        found = self._search(query, k)  # type: ignore[misc]  # not None: see require()
+        if inspect.isawaitable(found):
+            found = _finish(found)
+        return as_passages(found, k)
+
+    async def acall(self, query: str, k: int) -> list[Passage]:
+        """Search without blocking the event loop: a plain function runs in a thread."""
+        self.require()
+        if self.is_async:
+            return as_passages(await self._search(query, k), k)  # type: ignore[misc]
+        return await asyncio.to_thread(self, query, k)
+
+
+def _finish(awaitable: Awaitable[Any]) -> Any:
+    """The result of an awaitable, also where this thread's event loop is already running (a notebook)."""
+
+    async def wait() -> Any:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(wait())
+    with ThreadPoolExecutor(max_workers=1) as other:
+        return other.submit(asyncio.run, wait()).result()
+
+
+def as_passages(found: Any, k: int) -> list[Passage]:
+    """The first `k` items as Passages. Raises `ContractError` when the result or an item has another shape."""
+    if found is None or isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
+        raise ContractError(
+            f"`search` must return a list of Passages, dicts with a `text`, or strings; got {type(found).__name__}"
+        )
+    passages = []
+    for item in found:
+        if len(passages) == k:
+            break
+        passage = _as_passage(item)
+        if passage.text.strip():
+            passages.append(passage)
+    return passages
+
+
+def _as_passage(item: Any) -> Passage:
+    if isinstance(item, Passage):
+        return item
+    if isinstance(item, str):
+        return Passage(id=f"p-{content_hash(item)}", text=item)
+    if isinstance(item, Mapping):
+        return _from_mapping(item)
+    raise ContractError(
+        f"`search` returned an item of type {type(item).__name__}; expected a Passage, a dict with a `text`, or a string"
+    )
+
+
+def _from_mapping(item: Mapping[str, Any]) -> Passage:
+    key = next((k for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
+    if key is None:
+        raise ContractError(f"`search` returned a dict without a text; expected one of {_TEXT_KEYS}, got keys {sorted(item)}")
+    known = {key, "id", "title", "source", "score", "metadata", *_DATE_KEYS}
+    text = item[key]
+    score = item.get("score")
+    return Passage(
+        id=str(item.get("id") or f"p-{content_hash(text)}"),
+        text=text,
+        title=str(item.get("title") or ""),
+        source=str(item.get("source") or ""),
+        published=next((d for k in _DATE_KEYS if (d := read_date(item.get(k)))), None),
+        score=float(score) if isinstance(score, int | float) else None,
+        metadata={**(item.get("metadata") or {}), **{k: v for k, v in item.items() if k not in known}},
+    )
+
+
+def read_date(value: Any) -> date | None:
+    """A date from a date, a datetime or ISO text; None for anything else (an unknown date is neutral, never an error)."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        return datetime.fromisoformat(value).date() if isinstance(value, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,146 @@
+"""Settings of the loops. What a compile tunes (`LoopControls`) is apart from what the caller chooses (`ReflectiveSettings`, `Budget`)."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self, TypeVar
+
+from dspy.predict.parameter import Parameter
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from reflective_rag.signatures.errors import ConfigError, DataError
+
+Mode = Literal["paired", "fused", "separate", "rules"]
+SupportCheck = Literal["rules", "lm", "off"]
+PresetName = Literal["critical", "general", "research", "exhaustive"]
+
+_M = TypeVar("_M", bound=BaseModel)
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Weights(_Settings):
+    """Weights of the four dimensions; any non-negative numbers, renormalised over the dimensions that apply."""
+
+    relevance: float = Field(default=0.40, ge=0)
+    consistency: float = Field(default=0.20, ge=0)
+    coverage: float = Field(default=0.25, ge=0)
+    freshness: float = Field(default=0.15, ge=0)
+
+
+class LoopControls(_Settings):
+    """The stopping rule. Tuned by strategy `controls`, saved with the program. None of it changes a prompt or a search."""
+
+    theta: float = Field(default=0.7, ge=0, le=1)
+    """Evidence score that counts as enough. At equal k a higher value means more retrieval."""
+    weights: Weights = Weights()
+    max_rounds: int = Field(default=3, ge=1, le=10)
+    """Most assessments of one question."""
+    patience: int = Field(default=2, ge=1, le=10)
+    """Rounds in a row without progress (a requirement newly covered or a better score) before the loop gives up."""
+    respect_verdict: bool = True
+    """Whether the critic's own "not sufficient" keeps the loop from stopping."""
+    stop_when_enough: bool = True
+    """False runs every question to its last round, as a recorded pass for replay tuning does."""
+
+
+class Budget(_Settings):
+    """Hard limits for one question; None is no limit. Calls and tokens may be overshot by at most one call."""
+
+    lm_calls: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    """Prompt and completion tokens together."""
+    seconds: float | None = Field(default=None, ge=0)
+    retrievals: int | None = Field(default=None, ge=0)
+    """Single queries sent to the retriever."""
+
+
+class ReflectiveSettings(_Settings):
+    """What a caller chooses for one ReflectiveRAG. These may change prompts and searches, so they are tuned by running."""
+
+    mode: Mode = "paired"
+    k: int = Field(default=10, ge=1, le=100)
+    """Passages per query of round 1."""
+    k_gap: int = Field(default=5, ge=1, le=100)
+    """Passages per gap query."""
+    gaps_per_round: int = Field(default=3, ge=1, le=10)
+    max_passages: int = Field(default=10, ge=1, le=100)
+    """Most passages a model reads in one round, the best of the pool; the rest is reported as dropped."""
+    passage_chars: int = Field(default=2400, ge=200)
+    """A longer passage is read as its most fitting sentences up to this length, in order; the round names it as shortened."""
+    support_check: SupportCheck = "rules"
+    """Who checks that the passages carry the answer. `lm` costs one call."""
+    repair: bool = True
+    """One attempt to correct an answer that fails the check."""
+    min_confidence: float = Field(default=0.5, ge=0, le=1)
+    abstain: bool = False
+    """Abstain below `min_confidence` when the evidence was not enough. (Without any evidence the loop always abstains.)"""
+    warn_on_low_confidence: bool = True
+    include_citations: bool = True
+    soft_verdicts: bool = True
+    """In mode `separate`: grade relevance by the log-probability of the verdict where the model gives it."""
+    budget: Budget = Budget()
+
+
+class NaiveSettings(_Settings):
+    """Settings of NaiveRAG; the same meanings as in `ReflectiveSettings`."""
+
+    mode: Literal["lm", "rules"] = "lm"
+    k: int = Field(default=10, ge=1, le=100)
+    passage_chars: int = Field(default=2400, ge=200)
+    include_citations: bool = True
+    budget: Budget = Budget()
+
+
+PRESETS: dict[PresetName, dict[str, dict[str, Any]]] = {
+    "critical": {"controls": {"theta": 0.8, "max_rounds": 3}, "settings": {}},
+    "general": {"controls": {"theta": 0.7, "max_rounds": 3}, "settings": {}},
+    "research": {"controls": {"theta": 0.6, "max_rounds": 4}, "settings": {"k": 15, "k_gap": 8, "max_passages": 15}},
+    "exhaustive": {"controls": {"theta": 0.5, "max_rounds": 5}, "settings": {"k": 20, "k_gap": 10, "max_passages": 20}},
+}
+"""θ, rounds and k set together: a low θ with a wide k asks once for much, a high θ with a small k asks again."""
+
+
+def build(kind: type[_M], values: Mapping[str, Any]) -> _M:
+    """`kind(**values)`, with one `ConfigError` that names every bad or unknown key instead of pydantic's report."""
+    try:
+        return kind(**values)
+    except ValidationError as error:
+        raise ConfigError(f"{kind.__name__}: {describe(error, kind)}") from None
+
+
+def describe(error: ValidationError, kind: type[BaseModel]) -> str:
+    """The faults of a pydantic report in one line: name, what was expected, what came; valid names where one is unknown."""
+    faults = []
+    for fault in error.errors():
+        name = ".".join(str(part) for part in fault["loc"]) or "value"
+        if fault["type"] == "extra_forbidden":
+            faults.append(f"`{name}` is unknown; known: {', '.join(f'`{f}`' for f in kind.model_fields)}")
+        else:
+            faults.append(f"`{name}`: {fault['msg'].lower()}, got {fault['input']!r}")
+    return "; ".join(faults)
+
+
+class Controls(Parameter):  # type: ignore[misc]  # dspy ships no types
+    """Carries `LoopControls` in DSPy's saved state, so that they survive save, load, deep copies, nesting and optimizers.
+
+    DSPy drops plain attributes on `.save()`; anything that is a `Parameter` is written and read back.
+    """
+
+    def __init__(self, values: LoopControls | None = None) -> None:
+        self.values = values or LoopControls()
+
+    def reset(self) -> None:
+        """Keep the values: DSPy calls this in `reset_copy()`, which should clear demos, not settings."""
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        """The values as plain JSON."""
+        return self.values.model_dump(mode="json")
+
+    def load_state(self, state: Mapping[str, Any], **_: Any) -> Self:
+        """Validate, then swap. Raises `DataError` and keeps the old values when a key is unknown or out of range."""
+        try:
+            self.values = LoopControls(**state)
+        except ValidationError as error:
+            raise DataError(f"saved controls cannot be used: {describe(error, LoopControls)}") from None
+        return self
