@@ -1,0 +1,77 @@
+"""Answering by extraction: the best supported sentence, then the span in it that fits the question."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from reflective_rag.programs.rules.compare import choose, decide
+from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather
+from reflective_rag.programs.rules.matching import fold
+from reflective_rag.programs.rules.question import analyse
+from reflective_rag.programs.rules.spans import Candidate, candidates
+from reflective_rag.programs.rules.versions import outdated_pages
+from reflective_rag.signatures.types import Draft, Passage
+
+MIN_SENTENCE = 0.3
+"""Least coverage of the question's terms (with title and neighbours) by a sentence that may be quoted from. Below it: no answer."""
+
+MIN_OWN = 0.1
+"""Least coverage by the sentence itself: a sentence that shares nothing with the question but its title says nothing about it."""
+
+LINES = 10
+"""How many of the best sentences are searched for spans."""
+
+SPAN_WEIGHT = 0.35
+"""Worth of the span's own rank against the sentence's coverage."""
+
+AGREE = 0.06
+"""Added for each further passage that gives the same span, up to three."""
+
+OUTDATED = 0.5
+"""Factor for sentences of a passage that is out of date for the question."""
+
+
+def answer(question: str, passages: Sequence[Passage], today: date | None = None) -> Draft:
+    """Extract an answer from the passages. An empty answer means that no sentence cleared `MIN_SENTENCE`, or none holds a fitting span.
+
+    Yes/no questions give "yes" / "no" (是 / 否), "A or B" questions one of the two; all others a verbatim span of a passage.
+    """
+    asked = analyse(question, today)
+    evidence = gather(asked, passages)
+    if asked.kind == "yes_no":
+        return decide(evidence)
+    if asked.kind == "choice":
+        chosen = choose(evidence)
+        if chosen.answer:
+            return chosen
+    best = best_candidates(evidence)
+    if not best:
+        return Draft(answer="")
+    top = best[0]
+    cited = [evidence.pages[c.page].passage.id for c in best if fold(c.text) == fold(top.text)]
+    return Draft(answer=top.text, cited=tuple(dict.fromkeys(cited))[:3])
+
+
+def best_candidates(evidence: Evidence) -> list[Candidate]:
+    """Spans of the best sentences of all passages, best first; spans that several passages give rank higher."""
+    stale = outdated_pages(evidence)
+    found: list[Candidate] = []
+    for score, line in ranked_lines(evidence, evidence.pages)[:LINES]:
+        factor = OUTDATED if line.page in stale else 1.0
+        for span in candidates(evidence, line):
+            found.append(
+                Candidate(span.text, span.page, span.start, span.end, factor * (score + SPAN_WEIGHT * span.score))
+            )
+    pages: dict[str, set[int]] = {}
+    for span in found:
+        pages.setdefault(fold(span.text), set()).add(span.page)
+    voted = [
+        Candidate(c.text, c.page, c.start, c.end, c.score + AGREE * min(3, len(pages[fold(c.text)]) - 1)) for c in found
+    ]
+    return sorted(voted, key=lambda c: (-c.score, c.page, c.start))
+
+
+def ranked_lines(evidence: Evidence, pages: Sequence[Page]) -> list[tuple[float, Line]]:
+    """Sentences that may be quoted from, with their coverage (0..1), best first."""
+    lines = [(evidence.coverage(line.context), line) for page in pages for line in page.lines]
+    kept = [(score, line) for score, line in lines if score >= MIN_SENTENCE and evidence.coverage(line.own) >= MIN_OWN]
+    return sorted(kept, key=lambda item: (-item[0], item[1].page, item[1].start))

@@ -1,0 +1,46 @@
+"""The whole judgement of one round's evidence, by rules."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from reflective_rag.programs.rules.contradiction import contradictions
+from reflective_rag.programs.rules.evidence import gather
+from reflective_rag.programs.rules.gaps import fill, find_gaps, needs
+from reflective_rag.programs.rules.question import analyse
+from reflective_rag.programs.rules.relevance import grades
+from reflective_rag.programs.rules.versions import outdated_pages
+from reflective_rag.signatures.types import Judgement, Passage, Requirement
+
+ENOUGH = 0.5
+"""Least grade of the best passage for "sufficient"."""
+
+
+def assess(
+    question: str, passages: Sequence[Passage], requirements: tuple[Requirement, ...] = (), today: date | None = None
+) -> Judgement:
+    """Judge the passages: grades, requirements, contradictions, time, gaps.
+
+    Args:
+        requirements: the list fixed in round 1, kept as it is (only status and ids are filled in); without one it is made of the question.
+        today: what "now" and "last year" mean; without it relative years are not resolved.
+
+    Returns:
+        A judgement whose `sufficient` holds when every important requirement is covered and the best grade reaches `ENOUGH`.
+        Pure and deterministic; `unreadable` is always 0.
+    """
+    asked = analyse(question, today)
+    evidence = gather(asked, passages)
+    relevance = grades(evidence)
+    filled = fill(evidence, requirements or needs(asked))
+    conflicts = contradictions(evidence)
+    stale = outdated_pages(evidence)
+    complete = all(requirement.status == "covered" for requirement in filled if requirement.important)
+    return Judgement(
+        relevance=relevance,
+        requirements=filled,
+        contradictions=conflicts,
+        time_scope=asked.time.scope,
+        outdated=tuple(dict.fromkeys(evidence.pages[i].passage.id for i in sorted(stale))),
+        sufficient=complete and max(relevance.values(), default=0.0) >= ENOUGH,
+        gaps=find_gaps(evidence, filled, conflicts),
+    )

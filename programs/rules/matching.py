@@ -1,0 +1,142 @@
+"""How a word of a question is looked for in a text: English by stem, Chinese by word and by bigram.
+
+Chinese words of the question come from `rjieba` (a Rust port of jieba with wheels); the *text* is not segmented, it is searched for the
+word and, for partial credit, for its bigrams, so that a wrong cut in the text (1936年出|生于) cannot hide a match.
+"""
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from reflective_rag.programs.rules.words import DEMONYM, SYNONYMS_EN, SYNONYMS_ZH
+from reflective_rag.signatures.text import tokenize
+
+_CJK = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
+_local = threading.local()
+
+_LIFE_SPAN = re.compile(
+    r"[（(][^（()）]{0,60}\d{4}[^（()）\d]{0,3}(?:\d{1,2}[月日]){0,2}\s?[-–—－~至]{1,2}[^（()）]{0,16}\d{4}"
+)
+_IS_A = re.compile(rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:[a-z-]+\s+)?{DEMONYM}\b")
+# What a sentence says without the word: "X (1 May 1900 – 2 June 1980)" was born and died, "X is an American actor" has a nationality and a trade.
+_IMPLIED = (
+    (_LIFE_SPAN, ("born", "die"), " 出生 去世"),
+    (_IS_A, ("nation", "citizen", "countri", "occup", "profess"), ""),
+)
+
+PARTIAL = 0.8
+"""Credit of a long Chinese word of which only bigrams are found, times the share found (at least half must be)."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A content word of a question. `forms`: stems (English) or words (Chinese), any of which counts as the word itself."""
+
+    text: str
+    forms: tuple[str, ...]
+    grams: tuple[str, ...] = ()
+    weight: float = 1.0
+    entity: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text made ready for matching: folded (NFKC, lower case), its stems, and its tokens."""
+
+    folded: str
+    stems: frozenset[str]
+    tokens: frozenset[str]
+
+
+def has_cjk(text: str) -> bool:
+    """Whether any Chinese character occurs."""
+    return _CJK.search(text) is not None
+
+
+def fold(text: str) -> str:
+    """NFKC and lower case, with the typographic apostrophe and the middle dots made one."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return folded.replace("’", "'").replace("•", "·").replace("・", "·").replace("‧", "·")
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """Snowball English stem of one word (library: PyStemmer). Its object is not thread-safe, hence one a thread."""
+    stemmer = getattr(_local, "stemmer", None)
+    if stemmer is None:
+        import Stemmer
+
+        stemmer = _local.stemmer = Stemmer.Stemmer("english")
+    return str(stemmer.stemWord(word))
+
+
+@cache
+def segmenter() -> Any:
+    """The `rjieba` module, imported at first use (its dictionary costs about 100 ms)."""
+    import rjieba
+
+    return rjieba
+
+
+@cache
+def _synonyms() -> dict[str, tuple[str, ...]]:
+    """Word or stem → all forms of its groups."""
+    table: dict[str, tuple[str, ...]] = {}
+    groups = [tuple(dict.fromkeys(stem(word) for word in group)) for group in SYNONYMS_EN] + list(SYNONYMS_ZH)
+    for group in groups:
+        for word in group:
+            table[word] = tuple(dict.fromkeys(table.get(word, ()) + group))
+    return table
+
+
+def forms_of(word: str, *, literal: bool = False) -> tuple[str, ...]:
+    """The stems or words that stand for `word`; with `literal` (names, numbers) no synonyms."""
+    base = fold(word)
+    if not has_cjk(base):
+        base = stem(base)
+    return (base,) if literal else tuple(dict.fromkeys((base, *_synonyms().get(base, ()))))
+
+
+def grams_of(word: str) -> tuple[str, ...]:
+    """Bigrams of a Chinese word of three or more characters; empty for others (they match whole or not at all)."""
+    return tuple(tokenize(word)) if has_cjk(word) and len(word) > 2 else ()
+
+
+def prepare(text: str) -> Text:
+    """Make a text ready for matching. Sentences are remembered (each is matched against several questions); long texts are not."""
+    return _prepared(text) if len(text) <= 2000 else _prepare(text)
+
+
+def _prepare(text: str) -> Text:
+    folded = fold(text)
+    tokens = frozenset(tokenize(folded))
+    stems = {stem(token) for token in tokens if token.isascii() or not _CJK.match(token)}
+    for pattern, words, words_zh in _IMPLIED:
+        if pattern.search(text):
+            stems.update(words)
+            folded += words_zh
+    return Text(folded, frozenset(stems), tokens)
+
+
+_prepared = lru_cache(maxsize=4096)(_prepare)
+
+
+def match(term: Term, text: Text) -> float:
+    """How far a term occurs in a text: 1 whole, 0 not; in between for a long Chinese word found in parts."""
+    for form in term.forms:
+        if form in text.stems or (_CJK.match(form) and form in text.folded):
+            return 1.0
+    if not term.grams:
+        return 0.0
+    share = sum(gram in text.tokens for gram in term.grams) / len(term.grams)
+    return PARTIAL * share if share >= 0.5 else 0.0
+
+
+def hits(terms: Iterable[Term], text: str) -> tuple[float, ...]:
+    """`match` of each term in a text, in the order of the terms."""
+    ready = prepare(text)
+    return tuple(match(term, ready) for term in terms)

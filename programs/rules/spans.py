@@ -1,0 +1,196 @@
+"""Which span of a sentence fits the question: candidates by kind, ranked by how close they stand to the question's terms."""
+
+import re
+from dataclasses import dataclass, replace
+
+from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
+from reflective_rag.programs.rules.fit import fit
+from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, segmenter, stem
+from reflective_rag.programs.rules.question import Question
+from reflective_rag.programs.rules.values import Span, dates, names, numbers, quoted
+from reflective_rag.programs.rules.words import MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
+
+NEAR_EN, NEAR_ZH = 30.0, 12.0
+"""Distance in characters at which a term's pull on a span is halved (English, Chinese)."""
+
+ENTITY_PULL = 0.5
+"""Factor for the pull of names: the answer stands by the attribute ("born", 导演) rather than by the name it is about."""
+
+MAX_PHRASE = 6
+"""Longest plain phrase in words; longer runs are cut off there."""
+
+_WORDS = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
+_YEAR_ONLY = re.compile(r"\b(?:what|which)\s+year\b|哪一?年|年份|几几年", re.IGNORECASE)
+_NOUN_TAGS = frozenset("n nr nrt ns nt nz ng nrfg vn an a b j l i eng m q g s t f z k h".split())
+_LIST = re.compile(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*")
+_PLURAL = re.compile(
+    r"哪些|哪几|哪两|分别|两种|几种|例子|有谁|都是?有|\bwhat are\b|\bwhich two\b|\bwho (?:are|were)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A possible answer: its text, its place in the passage text, and its score (0..1 and a little over, for ranking only)."""
+
+    text: str
+    page: int
+    start: int
+    end: int
+    score: float
+
+
+def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
+    """All spans of a sentence that could answer, best first; the question's own words are never an answer."""
+    question = evidence.question
+    positions = _positions(evidence, line.text)
+    title = core_title(evidence.pages[line.page].passage.title)
+    found = []
+    spans = [_trim(question, span) for span in _spans(question, line.text)]
+    for span in dict.fromkeys(spans):
+        if _from_question(question, span.text):
+            continue
+        score = _nearness(span, positions, question) + fit(question, line.text, span, title)
+        found.append(Candidate(span.text, line.page, line.start + span.start, line.start + span.end, score))
+    found.sort(key=lambda c: (-c.score, c.start))
+    if found and _PLURAL.search(question.text):
+        found[0] = _with_list(found[0], line, spans)
+    return found
+
+
+def _spans(question: Question, text: str) -> list[Span]:
+    match question.kind:
+        case "time":
+            return _dates_for(question, text)
+        case "number":
+            return numbers(text)
+        case "person":
+            return [span for span in names(text) if span.kind in ("person", "name")] + (
+                quoted(text) if has_cjk(text) else []
+            )
+        case "place":
+            return [span for span in names(text) if span.kind in ("place", "name")]
+        case _:
+            return quoted(text) + names(text) + phrases(text, question) + _slots(text, question)
+
+
+def _slots(text: str, question: Question) -> list[Span]:
+    """Chinese clauses that stand where the question word stands: after the word before it, up to the next comma."""
+    spans = []
+    for form in question.left if has_cjk(text) else ():
+        for found in re.finditer(
+            rf"{re.escape(form)}[了在于是为由被的从叫作做到过：:“「《]{{0,3}}([^，。；！？,;（）()“”「」《》…\n]{{2,16}})",
+            text,
+        ):
+            spans.append(Span(found.group(1), found.start(1), found.end(1), "phrase"))
+    return spans
+
+
+def _dates_for(question: Question, text: str) -> list[Span]:
+    """Dates; for "which year" only their year (with 年 in Chinese)."""
+    found = dates(text)
+    if not _YEAR_ONLY.search(question.text):
+        return found
+    spans = []
+    for span in found:
+        if year := re.search(r"\d{4}年?|\d{1,4}年", span.text):
+            spans.append(replace(span, text=year.group(), start=span.start + year.start(), end=span.start + year.end()))
+    return spans
+
+
+def phrases(text: str, question: Question) -> list[Span]:
+    """Runs of content words that hold none of the question's terms: a stand-in for noun phrases where there is no parser.
+
+    Chinese runs hold only words that the segmenter tags as nominal.
+    """
+    asked = {form for term in question.terms for form in term.forms}
+    spans: list[Span] = []
+    run: list[tuple[str, int, int]] = []
+    for word, start, end, content in [*_pieces(text), ("", len(text), len(text), False)]:
+        content = content and stem(fold(word)) not in asked and fold(word) not in asked
+        if run and (not content or text[run[-1][2] : start].strip(" -") != ""):
+            run = run[:MAX_PHRASE]
+            spans.append(Span(text[run[0][1] : run[-1][2]], run[0][1], run[-1][2], "phrase"))
+            run = []
+        if content:
+            run.append((word, start, end))
+    return spans
+
+
+def _pieces(text: str) -> list[tuple[str, int, int, bool]]:
+    """Words with offsets, and whether each can be part of a phrase."""
+    if not has_cjk(text):
+        return [(m.group(), m.start(), m.end(), m.group().lower() not in STOP_EN) for m in _WORDS.finditer(text)]
+    pieces: list[tuple[str, int, int, bool]] = []
+    position = 0
+    for word, tag in segmenter().tag(text):
+        start, position = position, position + len(word)
+        if _WORDS.fullmatch(word):
+            pieces.append((word, start, position, tag in _NOUN_TAGS and word not in STOP_ZH))
+    return pieces
+
+
+def _trim(question: Question, span: Span) -> Span:
+    """Drop the question's words at the front of an English name when the last of them is a title or possessive: Nintendo's CEO Doug Bowser."""
+    if span.kind != "name" or has_cjk(span.text):
+        return span
+    words = [(m.group(), m.start()) for m in _WORDS.finditer(span.text)]
+    attribute = {form for term in question.attribute for form in term.forms}
+    cut = 0
+    for i, (word, _) in enumerate(words[:-1]):
+        if word.endswith(("'s", "’s")) or stem(fold(word)) in attribute:
+            cut = words[i + 1][1]
+    return replace(span, text=span.text[cut:], start=span.start + cut) if cut else span
+
+
+def _from_question(question: Question, text: str) -> bool:
+    """Whether a span only repeats the question (all its content words stand there), or has no content."""
+    folded = fold(text)
+    if has_cjk(folded):
+        return folded in fold(question.text) or folded in STOP_ZH or folded in WEAK_ZH
+    asked = prepare(question.text).stems
+    words = [word for word in _WORDS.findall(folded) if word not in STOP_EN]
+    return all(stem(word.removesuffix("'s")) in asked or stem(word) in asked for word in words) or folded in MONTH_WORDS
+
+
+def _positions(evidence: Evidence, text: str) -> list[tuple[float, list[int]]]:
+    """For each term that stands in the sentence: its weight and where (character positions of the middles)."""
+    folded = fold(text)
+    words = [
+        (stem(m.group()), stem(m.group().split("'")[0]), (m.start() + m.end()) // 2) for m in _WORDS.finditer(folded)
+    ]
+    found = []
+    for weight, term in zip(evidence.weights, evidence.question.terms, strict=True):
+        places = [middle for whole, bare, middle in words if whole in term.forms or bare in term.forms]
+        for form in term.forms:
+            if has_cjk(form):
+                places += [m.start() + len(form) // 2 for m in re.finditer(re.escape(form), folded)]
+        if not places:
+            places = [m.start() + 1 for gram in term.grams for m in re.finditer(re.escape(gram), folded)]
+        if places:
+            found.append((weight * (ENTITY_PULL if term.entity else 1.0), places))
+    return found
+
+
+def _nearness(span: Span, positions: list[tuple[float, list[int]]], question: Question) -> float:
+    """0..1: weighted mean of half-life pulls of the question's terms that stand in the sentence."""
+    half = NEAR_ZH if question.language == "zh" else NEAR_EN
+    total = sum(weight for weight, _ in positions)
+    if not total:
+        return 0.0
+    pull = 0.0
+    for weight, places in positions:
+        distance = min(max(span.start - place, place - span.end, 0) for place in places)
+        pull += weight * half / (half + distance)
+    return pull / total
+
+
+def _with_list(best: Candidate, line: Line, spans: list[Span]) -> Candidate:
+    """Widen the best span over the list it stands in (A、B和C), when the question asks for several."""
+    start, end = best.start - line.start, best.end - line.start
+    for span in sorted(spans, key=lambda each: each.start):
+        if span.start >= end and _LIST.fullmatch(line.text[end : span.start]):
+            end = span.end
+    for span in sorted(spans, key=lambda each: -each.end):
+        if span.end <= start and _LIST.fullmatch(line.text[span.end : start]):
+            start = span.start
+    return Candidate(line.text[start:end], best.page, line.start + start, line.start + end, best.score)

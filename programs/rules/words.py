@@ -1,0 +1,222 @@
+"""Stop words, cue words and synonyms of English and Chinese for the rules.
+
+Origin: written by hand from general knowledge of both languages (closed word classes, question words, a few everyday relations), not
+derived from any data set. The lists are kept short on purpose: a word belongs here only if it is common in questions of every domain.
+"""
+
+STOP_EN = frozenset(
+    """a an the of in on at to for from by with without as and or but nor than then so such into onto about over under between among during
+    is are was were be been being am do does did done doing has have had having will would shall should can could may might must
+    this that these those it its he she they them him his her hers their theirs there here who whom whose which what when where why how
+    i you we me my your our us not no up down out off also only very own too other another some any each every all both
+    more most many much few if because while s t ever yet name called known following according upon along within per""".split()
+)
+"""English words that carry no content of their own."""
+
+STOP_ZH = frozenset(
+    """的 了 是 在 和 与 及 以及 或 或者 有 被 把 对 从 到 于 以 为 由 向 中 上 下 里 内 个 这 那 这个 那个 其 其中 此 该 之 而 且 并 并且
+    也 都 就 还 又 再 所 给 让 使 将 等 吗 呢 吧 啊 着 过 地 得 谁 哪 哪个 哪些 哪里 哪儿 哪位 哪年 哪一年 哪一 哪种 哪家 哪部 哪座 哪所 哪国 哪天
+    什么 什么样 甚么 何时 何地 何处 何人 何 多少 几 几个 怎么 怎样 如何 为什么 为何 是否 是不是 请问 一个 一 种 名 位 部 座 家 所 次 时候
+    什么时候 叫 叫做 称 称为 我 你 他 她 它 我们 他们 是从 就是 还是 不是 没有 有没有 关于 根据 通过 由于 因为 所以 但是 可以 能 会 要 分别 都是 大概 具体 年 月 日 这些 那些 用 来""".split()
+)
+"""Chinese words (as a segmenter cuts them) that carry no content of their own."""
+
+WEAK_ZH = frozenset("时间 日期 地点 地方 名字 名称 年份 数量 原因 内容 情况 哪次 东西 方面 期间 时期".split())
+"""Chinese nouns that only say what kind of answer is asked ("…的时间"); texts seldom repeat them, so they weigh little."""
+
+WEAK_EN = frozenset("year date day time place kind type city country number person people name thing part".split())
+"""English nouns that only say what kind of answer is asked."""
+
+SYNONYMS_EN = tuple(
+    tuple(group.split())
+    for group in (
+        "born birth birthplace birthday",
+        "die died death dead dies deceased",
+        "write wrote written writer author authored writes",
+        "screenwriter screenplay written writer wrote",
+        "direct directed director directs",
+        "win won winner winning wins victory",
+        "found founded founder founding establish established establishment",
+        "begin began begun start started beginning",
+        "buy bought acquire acquired purchased",
+        "build built constructed construction",
+        "lead led leader leads",
+        "sing sang sung singer performer performed",
+        "compose composed composer music score",
+        "produce produced producer",
+        "locate located location situated",
+        "marry married wife husband spouse",
+        "king queen monarch",
+        "make made maker created creator create",
+        "film movie",
+        "speak spoke spoken language",
+        "nationality citizen citizenship country",
+        "birthday birth",
+        "genre style",
+        "husband wife spouse",
+        "child son daughter children",
+        "father mother parent",
+        "population inhabitants residents",
+        "job profession occupation",
+        "teach taught teacher",
+        "grow grew grown growth",
+        "choose chose chosen selected",
+        "biggest largest",
+    )
+)
+"""Groups of English words of which any one stands for the others (irregular forms and everyday relations)."""
+
+SYNONYMS_ZH = tuple(
+    tuple(group.split())
+    for group in (
+        "去世 逝世 病逝 卒于 辞世 死亡 卒 死于 身亡",
+        "出生 生于 诞生 出生于 出生地",
+        "成立 创立 创办 建立 创建 始建",
+        "位于 地处 坐落 所在",
+        "作者 著 所著 撰写 编著",
+        "导演 执导",
+        "主演 出演 领衔主演 饰演 扮演 演",
+        "现任 担任 出任 就任",
+        "获得 夺得 荣获 赢得 获",
+        "冠军 夺冠 折桂 金牌",
+        "上映 公映 首映",
+        "发布 推出 公布",
+        "票房 票房收入",
+        "妻子 丈夫 配偶 结婚",
+        "毕业 毕业于 就读",
+        "死亡 遇难 丧生",
+        "举办 举行 召开",
+        "职业 职务",
+    )
+)
+"""Groups of Chinese words of which any one stands for the others."""
+
+NEGATION_EN = frozenset(
+    "not no never none neither nor cannot without n't isn't wasn't aren't weren't didn't doesn't don't hasn't hadn't won't".split()
+)
+"""English words that flip a statement."""
+
+NEGATION_ZH = (
+    "没有",
+    "并非",
+    "并不",
+    "不是",
+    "从未",
+    "未曾",
+    "尚未",
+    "不再",
+    "不得",
+    "不会",
+    "不能",
+    "不属于",
+    "不位于",
+    "不存在",
+    "未能",
+    "未获",
+    "无法",
+)
+"""Chinese phrases that flip a statement. The lone 不 is left out: it is inside too many ordinary words (不同, 不仅, 不少)."""
+
+MONTHS = "January February March April May June July August September October November December".split()
+MONTH_WORDS = frozenset(month.lower() for month in MONTHS) | frozenset(month[:3].lower() for month in MONTHS) | {"sept"}
+WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+
+NUMBER_WORDS = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
+    thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen half third quarter twice once""".split()
+)
+
+PLACE_NOUNS_EN = frozenset(
+    """city country state town village county province region district continent place location nation island river mountain area capital
+    borough municipality territory street neighborhood suburb birthplace""".split()
+)
+"""English nouns after "which" or "what" that ask for a place."""
+
+PLACE_ENDINGS_ZH = "省市县区国州镇乡村岛湖河江山港洲郡路街府道"
+"""Last characters of many Chinese place names."""
+
+PERSON_NOUNS_EN = frozenset(
+    """person man woman actor actress singer author writer director player president king queen artist musician rapper scientist architect
+    politician general emperor composer producer""".split()
+)
+"""English nouns after "which" or "what" that ask for a person."""
+
+OFFICES_EN = "president|prime minister|chancellor|ceo|chief executive|mayor|governor|chairman|chairwoman|chairperson|head coach|king|queen|pope|monarch"
+OFFICES_ZH = "总统|总理|首相|主席|市长|省长|州长|国王|女王|教皇|首席执行官|CEO|董事长|校长|主教练|部长|书记|行长"
+"""Offices whose holder changes: a present-tense question about one asks about now."""
+
+SMALLER_EN = frozenset(
+    "older earlier earliest oldest first before smaller smallest fewer fewest less least lower lowest shorter shortest lighter".split()
+)
+LARGER_EN = frozenset(
+    """younger later latest youngest last after recent recently larger largest bigger biggest more most higher highest longer longest taller tallest
+    greater heavier deeper wider""".split()
+)
+AGE_EN = frozenset(
+    "older oldest younger youngest earlier earliest later latest first before after last recent recently longer longest".split()
+)
+"""Comparatives that compare dates (or spans of time) rather than amounts."""
+
+SMALLER_ZH = (
+    "更早",
+    "较早",
+    "先",
+    "最早",
+    "更老",
+    "年长",
+    "年龄更大",
+    "年纪更大",
+    "更小",
+    "较小",
+    "更少",
+    "较少",
+    "更低",
+    "较低",
+    "更短",
+    "较短",
+    "更矮",
+    "更轻",
+)
+LARGER_ZH = (
+    "更晚",
+    "较晚",
+    "最晚",
+    "后",
+    "更年轻",
+    "年轻",
+    "更大",
+    "较大",
+    "更多",
+    "较多",
+    "更高",
+    "较高",
+    "更长",
+    "较长",
+    "更久",
+    "更重",
+    "更深",
+    "更远",
+)
+AGE_ZH = ("早", "晚", "先", "后", "老", "年长", "年轻", "年龄", "年纪")
+
+DEMONYM = r"[A-Z][a-z]+(?:an|ish|ese|ench|utch|eek|wiss|aeli|aqi|ani|elsh)"
+"""Shape of most English adjectives of nationality (American, Spanish, Chinese, French); as a pattern, not a list of nations."""
+
+COMMON_NOUNS_EN = frozenset(
+    "nationality occupation profession job genre sport religion position type kind cause medium style language color colour role".split()
+)
+"""Nouns asked for whose answer is a common noun or an adjective rather than a name."""
+
+SURNAMES_ZH = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛"
+    "闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤柯"
+)
+"""The hundred or so commonest Chinese family names of one character."""
+
+TRANSLITERATION_ZH = (
+    "阿埃艾爱安昂奥巴白班邦保贝本比彼别宾波伯博勃布查达大戴丹道德登邓狄迪蒂丁东杜敦多厄恩尔法范菲费芬丰冯佛弗福夫盖戈格葛贡古瓜哈海汉豪赫黑亨洪胡华怀惠霍基吉"
+    "加贾简杰金京卡凯坎康考科克肯孔库夸拉莱兰朗劳勒雷里利丽莉莲林琳龙隆卢鲁路吕伦罗洛马玛迈麦曼芒毛梅门蒙米密明莫默墨姆穆纳娜南内尼妮宁纽农努诺欧帕派潘庞佩彭"
+    "皮平泼普奇齐乔钦琼丘让热日荣瑞若萨塞桑瑟森沙莎山尚舍圣施什史士舒朔斯丝司松苏孙索塔泰坦汤特滕提廷图托脱瓦万旺威韦维魏温文翁沃乌吾西希锡夏香肖谢辛欣休雪"
+    "逊雅亚延扬杨耶叶伊英尤于约泽曾扎詹张珍朱兹宗祖佐"
+)
+"""Characters that Chinese writes foreign names with, enough to find where a dotted name (玛丽·麦特琳) begins and ends."""
