@@ -1,1 +1,1 @@
-
+"""The command line, recipes, MLflow tracking, comparisons and what they print."""

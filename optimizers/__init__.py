@@ -1,1 +1,1 @@
-
+"""Metrics, evaluation, and the ways to compile a program against labelled questions."""

@@ -111,14 +111,25 @@ def _write_folder(target: Path, files: Mapping[str, str]) -> None:
                 os.fsync(file.fileno())
         temporary.chmod(0o755)
         if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            os.rename(target, old / "artefact")
-            os.rename(temporary, target)
-            shutil.rmtree(old, ignore_errors=True)
+            _swap(temporary, target)
         else:
             os.rename(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(new: Path, target: Path) -> None:
+    """Put `new` in the place of `target`. POSIX cannot rename onto a full folder, so the old one steps aside, and back on failure."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    try:
+        os.rename(target, aside / "artefact")
+        try:
+            os.rename(new, target)
+        except BaseException:
+            os.rename(aside / "artefact", target)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def read_manifest(folder: str | Path) -> Manifest:

@@ -1,9 +1,10 @@
 """One `Ask`: call the predictor, count it, retry what is transient, salvage a reply that DSPy could not parse."""
 
 import asyncio
+import copy
 import logging
+import sys
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import dspy
@@ -37,7 +38,10 @@ class AskRun:
         self.trace: list[Any] = []
         self._ledger = ledger
         self._attempt = 0
-        self._estimate = estimate_tokens(ask.inputs)
+        self._handled = sys.exc_info()[1]
+        """What the caller was handling when it asked; such an error is no part of ours."""
+        self._limited = ledger.budget.lm_calls is not None or ledger.budget.tokens is not None
+        self._estimate = estimate_tokens(ask) if ledger.budget.tokens is not None else 0
         self.refused = ledger.reserve_call(self._estimate)
 
     def run(self) -> AskOutcome:
@@ -78,6 +82,8 @@ class AskRun:
 
     def _context(self) -> dict[str, Any]:
         context: dict[str, Any] = {"trace": self.trace}
+        if self._limited:
+            context["adapter"] = _single_call(dspy.settings.adapter)
         if dspy.settings.lm is not None:
             context["lm"] = metered(dspy.settings.lm, self._count)
         if dspy.settings.disable_history or dspy.settings.max_history_size == 0:
@@ -104,7 +110,7 @@ class AskRun:
         if isinstance(error, AdapterParseError):
             fields, unread = salvage(self.ask.predictor, error)
             return AskOutcome(fields=fields, unread=unread)
-        _raise_own(error)
+        _raise_own(error, self._handled)
         self._ledger.count_call(self.ask.phase)
         if isinstance(error, _PERMANENT):
             raise ConfigError(f"the model cannot be used: {_first_line(error)}") from error
@@ -138,15 +144,29 @@ class AskRun:
         ]
 
 
-def estimate_tokens(inputs: Mapping[str, Any]) -> int:
-    """A low-side estimate of prompt tokens: one per 4 bytes of UTF-8 (English about 4 bytes a token, Chinese about 4 to 5)."""
-    return sum(len(str(value).encode()) for value in inputs.values()) // 4
+def _single_call(adapter: Any) -> Any:
+    """The adapter without its second call after a parse failure: under a hard budget, a call is booked before it is made."""
+    adapter = copy.copy(adapter) if adapter is not None else dspy.ChatAdapter()
+    adapter.use_json_adapter_fallback = False
+    return adapter
 
 
-def _raise_own(error: BaseException) -> None:
+REPLY_TOKENS = 256
+"""Tokens set aside for the reply of a call that runs beside others."""
+
+
+def estimate_tokens(ask: Ask) -> int:
+    """What a call may cost, on the high side: the whole prompt (demos too) at one token per 3 bytes of UTF-8, and a reply."""
+    predictor: Any = ask.predictor
+    adapter = dspy.settings.adapter or dspy.ChatAdapter()
+    messages = adapter.format(predictor.signature, predictor.demos, dict(ask.inputs))
+    return sum(len(str(m["content"]).encode(errors="replace")) for m in messages) // 3 + REPLY_TOKENS
+
+
+def _raise_own(error: BaseException, handled: BaseException | None) -> None:
     """DSPy wraps what an engine raises; an error of ours inside (a replay that doesn't know the request) must surface."""
     seen: BaseException | None = error
-    while seen is not None:
+    while seen is not None and seen is not handled:
         if isinstance(seen, ReflectiveRAGError):
             raise seen
         seen = seen.__cause__ or seen.__context__

@@ -6,6 +6,7 @@ A door of its own, `EvidenceAssessor()(question=…, passages=[…]) -> Assessme
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import dspy
@@ -48,19 +49,21 @@ class Reading:
     today: date
     passage_chars: int
 
-    @property
+    @cached_property
     def terms(self) -> frozenset[str]:
         """What a sentence must speak of to be kept when a passage is shortened."""
         return frozenset(tokenize(" ".join([self.question, *(r.need for r in self.requirements)])))
 
     def inputs(self) -> dict[str, str]:
         """Question and numbered passages."""
-        return {"question": self.question, "passages": self.numbered()[0]}
+        return {"question": self.question, "passages": self.numbered[0]}
 
+    @cached_property
     def numbered(self) -> tuple[str, tuple[str, ...]]:
         """The numbered passages, and the ids of those that were shortened to fit."""
         return numbered(self.passages, self.terms, self.passage_chars)
 
+    @cached_property
     def demo(self) -> dict[str, str]:
         """The passages as a bootstrapped demo carries them: same numbers, best sentences only."""
         return {"passages": numbered(self.passages, self.terms, DEMO_CHARS)[0]}
@@ -113,7 +116,8 @@ class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no type
         reading = self._reading(question, passages, today)
         if self.mode == "fused":
             raise ConfigError("mode 'fused' judges and answers in one call; use ReflectiveRAG for it")
-        if not reading.passages or self.mode == "rules" or dspy.settings.lm is None:
+        has_model = dspy.settings.lm is not None or all(p.lm is not None for p in self.predictors())
+        if not reading.passages or self.mode == "rules" or not has_model:
             verdict = rules_verdict(reading)
         else:
             ledger = Ledger(Budget())
@@ -128,7 +132,7 @@ class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no type
         return Result(answer="")
 
     def _reading(self, question: str, passages: Iterable[Any], today: date | None) -> Reading:
-        items = as_passages(list(passages), 1_000_000)
+        items = as_passages(passages, 1_000_000, "`passages` must be")
         pool = EvidencePool()
         pool.add(items)
         return Reading(
@@ -185,7 +189,7 @@ class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no type
         missing = "; ".join(r.need for r in requirements if r.status == "missing") or "not known"
         inputs = {**reading.inputs(), "missing": missing, "tried": "; ".join(tried)}
         return Ask(
-            name="find_gaps", predictor=self.find_gaps, inputs=inputs, phase="assess", demo_inputs=reading.demo()
+            name="find_gaps", predictor=self.find_gaps, inputs=inputs, phase="assess", demo_inputs=reading.demo
         )
 
     def read_gaps(self, outcome: Outcome) -> tuple[tuple[Gap, ...], int]:
@@ -198,7 +202,7 @@ def reading_ask(predictor: Any, name: str, phase: Any, reading: Reading) -> Ask:
     """A call that reads the round's passages; its signature says which inputs it takes."""
     both = {**reading.inputs(), "requirements": reading.needs(), "today": reading.today.isoformat()}
     inputs = {key: both[key] for key in predictor.signature.input_fields}
-    return Ask(name=name, predictor=predictor, inputs=inputs, phase=phase, demo_inputs=reading.demo())
+    return Ask(name=name, predictor=predictor, inputs=inputs, phase=phase, demo_inputs=reading.demo)
 
 
 def rules_verdict(reading: Reading, *, error: str = "", refused: str = "") -> Verdict:

@@ -47,7 +47,9 @@ def finish(program: Any, state: LoopState) -> Finish:
     """Steps from the last round to the result."""
     if not len(state.pool):
         return _result(state, Draft(answer=""), None)
-    draft = state.draft() if state.drafts else (yield from _draft(program, state))
+    # A model that has just failed is not asked again: its retries are spent.
+    settled = bool(state.drafts) or state.stop == "model_error"
+    draft = state.draft() if settled else (yield from _draft(program, state))
     if not draft.answer and (state.stop == "model_error" or state.stop.startswith("budget")):
         draft = state.rules_draft()
         state.warn("rules_only")
@@ -61,8 +63,7 @@ def _draft(program: Any, state: LoopState) -> Finish:
     """The answer where no round wrote one: by the model, or without one by extraction."""
     assert state.reading is not None
     if not program.uses_model() or not hasattr(program, "answer"):
-        if not program.uses_model():
-            state.warn("rules_only")
+        state.warn("rules_only")
         state.drafts.append(state.rules_draft())
         return state.draft()
     (outcome,) = yield [reading_ask(program.answer, "answer", "answer", state.reading)]
@@ -73,8 +74,7 @@ def _draft(program: Any, state: LoopState) -> Finish:
     elif outcome.refused:
         state.stop = BUDGET_STOPS[outcome.refused]
     elif draft is None:
-        state.unparsed += 1
-        state.warn("unreadable_verdict")
+        state.unread(1)
     if draft is not None:
         state.unparsed += draft.unreadable
         state.drafts.append(draft)
@@ -89,12 +89,13 @@ def _check(program: Any, state: LoopState, draft: Draft) -> Finish:
     if program.settings.support_check == "lm" and program.uses_model():
         inputs = {**state.reading.inputs(), "answer": draft.answer}
         (outcome,) = yield [
-            Ask(name="support", predictor=program.support, inputs=inputs, phase="check", demo_inputs=state.reading.demo())
+            Ask(name="support", predictor=program.support, inputs=inputs, phase="check", demo_inputs=state.reading.demo)
         ]
         if outcome.fields is not None:
             verdict = support_of(outcome, draft.answer, state.reading.passages)
-            state.unparsed += verdict.support is None
+            state.unread(verdict.support is None)
             return verdict
+        state.lost(outcome)
     return rules.check_support(state.question, draft.answer, state.reading.passages)
 
 
@@ -107,9 +108,11 @@ def _repair(program: Any, state: LoopState, draft: Draft, support: ClaimSupport)
     assert state.reading is not None
     inputs = {**state.reading.inputs(), "draft": draft.answer, "problem": support.problem or "not stated in the passages"}
     (outcome,) = yield [
-        Ask(name="repair", predictor=program.repair, inputs=inputs, phase="answer", demo_inputs=state.reading.demo())
+        Ask(name="repair", predictor=program.repair, inputs=inputs, phase="answer", demo_inputs=state.reading.demo)
     ]
+    state.lost(outcome)
     repaired = draft_of(outcome, state.reading.passages)
+    state.unread(outcome.fields is not None and repaired is None)
     if repaired is None or not repaired.answer:
         return draft, support
     checked = yield from _check(program, state, repaired)

@@ -80,6 +80,13 @@ def check_question(question: object) -> None:
         raise ConfigError(f"`question` must be a string, got {type(question).__name__}")
     if not question.strip():
         raise ConfigError("`question` is empty; ask something")
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"`question` is not valid text: half of a surrogate pair at position {error.start}; "
+            "it was probably cut inside an emoji or decoded wrongly"
+        ) from None
     if len(question) > MAX_QUESTION_CHARS:
         raise ConfigError(
             f"`question` has {len(question):,} characters, at most {MAX_QUESTION_CHARS:,} are allowed; "

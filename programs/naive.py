@@ -52,7 +52,7 @@ class NaiveRAG(RagModule):
         outcome: AskOutcome | None = None
         if new and self.uses_model():
             ask = Ask(
-                name="answer", predictor=self.answer, inputs=reading.inputs(), phase="answer", demo_inputs=reading.demo()
+                name="answer", predictor=self.answer, inputs=reading.inputs(), phase="answer", demo_inputs=reading.demo
             )
             (answered,) = yield [ask]
             assert isinstance(answered, AskOutcome)

@@ -14,8 +14,10 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, ValidationError
 
 _MARKER = re.compile(r"\[\[\s*##\s*(\w+)\s*##\s*\]\]")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?\s*%?")
-_WRAPPING = " \t\r\n\"'`*.,;:!?。，；：！？“”‘’「」()[]（）【】​﻿"
+_NUMBER = re.compile(r"(?<![A-Za-z\d_.])-?\d+(?:\.\d+)?\s*%?")
+_WRAPPING = " \t\r\n\"'`*.,;:!?。，；：！？“”‘’「」()[]（）【】\u200b\ufeff"
+_CLAUSE = re.compile(r"[,;:\n–—。，；]| - |\. ")
+_FENCE = re.compile(r"^\s*```\w*|```\s*$")
 _NOTHING = {"", "none", "null", "nothing", "n/a", "na", "empty", "no passages", "无", "没有", "空"}
 _WORDS: dict[str, tuple[str, ...]] = {
     "yes": ("yes", "true", "y", "是", "对", "足够", "充分"),
@@ -32,23 +34,23 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 
 def read_choice(value: Any, choices: Sequence[str]) -> str | None:
-    """The member of a closed set that `value` names, whatever its case, quotes or language; None when it names none or several.
+    """The member of a closed set that `value` names, in any case, quotes or language; None when it names none or several.
 
-    Only the whole reply, or its first word before a comma, dash or line break, may name it: a verdict quoted inside a
-    longer sentence is not a verdict.
+    Only the whole reply, or its first words before a full stop, comma, dash or line break, may name it: a verdict
+    quoted inside a longer sentence is not a verdict, and two that disagree are none.
     """
     if isinstance(value, bool):
         value = "yes" if value else "no"
     if not isinstance(value, str):
         return None
-    text = unicodedata.normalize("NFKC", value).casefold().strip(_WRAPPING)
-    head = re.split(r"[,;:\n–—。，；]| - ", text, maxsplit=1)[0].strip(_WRAPPING)
+    visible = "".join(c for c in unicodedata.normalize("NFKC", value) if unicodedata.category(c) != "Cf")
+    text = visible.casefold().strip(_WRAPPING)
     spelled = {spelling: c for c in choices for spelling in (c.replace("_", " "), c, *_WORDS.get(c, ()))}
-    exact = {c: c for c in choices}
-    for form in (text, head):
-        if found := exact.get(form) or spelled.get(form):
-            return found
-    return None
+    spelled |= {c.casefold(): c for c in choices}
+    if found := spelled.get(text):
+        return found
+    head, *rest = (spelled.get(part.strip(_WRAPPING)) for part in _CLAUSE.split(text))
+    return head if all(other in (None, head) for other in rest) else None
 
 
 def read_score(value: Any) -> float | None:
@@ -56,7 +58,7 @@ def read_score(value: Any) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        return float(value) if 0.0 <= float(value) <= 1.0 else None
+        return float(value) if 0 <= value <= 1 else None
     text = unicodedata.normalize("NFKC", str(value)).strip(_WRAPPING)
     if share := re.fullmatch(r"(\d+(?:\.\d+)?)\s*/\s*(\d+)", text):
         whole = float(share[2])
@@ -77,7 +79,7 @@ def read_numbers(value: Any, count: int) -> tuple[tuple[int, ...], int]:
         if value.casefold().strip(_WRAPPING) in _NOTHING:
             return (), 0
         value = _NUMBER.findall(unicodedata.normalize("NFKC", value)) or [value]
-    if isinstance(value, int | float):
+    if not isinstance(value, list | tuple):
         value = [value]
     numbers: list[int] = []
     unreadable = 0
@@ -96,12 +98,13 @@ def read_items(value: Any) -> tuple[list[dict[str, Any]], int]:
     if value is None:
         return [], 1
     if isinstance(value, str):
+        value = _FENCE.sub("", value)
         if value.casefold().strip(_WRAPPING) in _NOTHING:
             return [], 0
         value = json_repair.loads(value)
         if not value:
             return [], 1
-    if isinstance(value, Mapping | BaseModel):
+    if not isinstance(value, list | tuple):
         value = [value]
     items = [_as_dict(item) for item in value]
     return [item for item in items if item], sum(not item for item in items)
@@ -114,20 +117,30 @@ def _as_dict(item: Any) -> dict[str, Any]:
 
 
 def salvage(predictor: Any, error: AdapterParseError) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Output fields read one by one from a reply that DSPy refused as a whole, and the names of those that stay unread."""
+    """Output fields read one by one from a reply that DSPy refused, and the names of those that stay unread.
+
+    Where DSPy asked a second time (as JSON), the reply with more readable fields counts; the two are never mixed.
+    """
     signature = getattr(predictor, "signature", None) or error.signature
     outputs = signature.output_fields
-    raw = raw_fields(str(error.lm_response or ""), list(outputs))
-    fields: dict[str, Any] = {}
-    for name, info in outputs.items():
-        value = _coerce(raw.get(name), info.annotation)
-        if value is not None:
-            fields[name] = value
+    attempts: list[dict[str, Any]] = []
+    refused: BaseException | None = error
+    while refused is not None:
+        if isinstance(refused, AdapterParseError):
+            attempts.append(_fields(str(refused.lm_response or ""), outputs))
+        refused = refused.__context__
+    fields = max(attempts, key=len)
     return fields, tuple(name for name in outputs if name not in fields)
 
 
+def _fields(reply: str, outputs: Mapping[str, Any]) -> dict[str, Any]:
+    raw = raw_fields(reply, list(outputs))
+    read = {name: _coerce(raw.get(name), info.annotation) for name, info in outputs.items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
 def raw_fields(reply: str, names: Sequence[str]) -> dict[str, Any]:
-    """Field name → raw text or JSON value, from `[[ ## name ## ]]` sections anywhere, a JSON object, or the whole reply."""
+    """Field name → raw text or JSON value, from `[[ ## name ## ]]` sections anywhere, a JSON object, or a plain reply."""
     parts = _MARKER.split(reply)
     sections = {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True) if name in names}
     if sections:
@@ -136,7 +149,8 @@ def raw_fields(reply: str, names: Sequence[str]) -> dict[str, Any]:
     parsed = json_repair.loads(reply[start:]) if start >= 0 else None
     if isinstance(parsed, dict) and any(name in parsed for name in names):
         return {name: parsed[name] for name in names if name in parsed}
-    return {names[0]: reply.strip()} if len(names) == 1 and reply.strip() else {}
+    plain = len(parts) == 1 and not isinstance(parsed, dict)
+    return {names[0]: reply.strip()} if plain and len(names) == 1 and reply.strip() else {}
 
 
 def _coerce(raw: Any, annotation: Any) -> Any:

@@ -111,40 +111,47 @@ class ReflectiveRAG(RagModule):
             state.unparsed += draft.unreadable
             state.drafts.append(draft)
         elif not (answered.error or answered.refused):
-            state.unparsed += 1
-            state.warn("unreadable_verdict")
+            state.unread(1)
         return _gave_out(state, verdict, answered)
 
     def _decide(self, state: LoopState, number: int) -> Substeps:
         """Generate, or the queries of the next round. Mode `separate` asks for the gaps only now, when they are needed."""
         assessment = state.assessment
         assert assessment is not None and state.reading is not None
+        lost: StopReason | None = None
         reason = stop_reason(assessment, state.controls, number, state.misses, has_gap=True)
         if reason is None and self.uses_model() and not assessment.gaps:
-            yield from self._ask_gaps(state)
+            lost = yield from self._ask_gaps(state)
         gaps = state.gaps()
         reason = reason or stop_reason(assessment, state.controls, number, state.misses, has_gap=bool(gaps))
         if reason is None:
-            queries = state.new_queries(gap.query for gap in gaps) or (yield from self._rewrite(state, gaps[0].need))
+            queries = state.new_queries(gap.query for gap in gaps)
+            if not queries:
+                queries, lost = yield from self._rewrite(state, gaps[0].need)
             if queries:
                 return Decision(action="retrieve_more", reason=f"missing: {gaps[0].need}", queries=queries)
-            reason = "no_new_query"
+            reason = lost or "no_new_query"
+        elif reason == "no_gap":
+            reason = lost or reason
         state.stop = reason
         return Decision(action="generate", reason=reason)
 
     def _ask_gaps(self, state: LoopState) -> Substeps:
+        """Put the gaps that a call of their own names into the assessment. Returns why there was no reply, if there was none."""
         assert state.assessment is not None and state.reading is not None
         ask = self.assessor.gap_ask(state.reading, state.requirements, state.tried)
-        if ask is not None:
-            (outcome,) = yield [ask]
-            gaps, bad = self.assessor.read_gaps(outcome)
-            state.unparsed += bad
-            state.assessment = state.assessment.model_copy(update={"gaps": gaps})
+        if ask is None:
+            return None
+        (outcome,) = yield [ask]
+        gaps, bad = self.assessor.read_gaps(outcome)
+        state.unread(bad)
+        state.assessment = state.assessment.model_copy(update={"gaps": gaps})
+        return state.lost(outcome)
 
     def _rewrite(self, state: LoopState, need: str) -> Substeps:
-        """One new query where every gap's own query would repeat a tried one."""
+        """One new query where every gap's own query would repeat a tried one, and why there was no reply, if there was none."""
         if not self.uses_model():
-            return state.new_queries([joined(state.question, need)])
+            return state.new_queries([joined(state.question, need)]), None
         inputs = {
             "question": state.question,
             "missing": need,
@@ -152,8 +159,9 @@ class ReflectiveRAG(RagModule):
             "problem": "the tried queries did not bring a passage that states what is missing",
         }
         (outcome,) = yield [Ask(name="rewrite", predictor=self.rewrite, inputs=inputs, phase="rewrite")]
-        fields = outcome.fields or {}
-        return state.new_queries([str(fields["query"])] if fields.get("query") else [])
+        query = (outcome.fields or {}).get("query")
+        state.unread(outcome.fields is not None and not query)
+        return state.new_queries([str(query)] if query else []), state.lost(outcome)
 
 
 def _fused_verdict(outcome: AskOutcome, reading: Reading) -> Verdict:

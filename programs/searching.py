@@ -71,11 +71,11 @@ def _finish(awaitable: Awaitable[Any]) -> Any:
         return other.submit(asyncio.run, wait()).result()
 
 
-def as_passages(found: Any, k: int) -> list[Passage]:
-    """The first `k` items as Passages. Raises `ContractError` when the result or an item has another shape."""
+def as_passages(found: Any, k: int, source: str = "`search` must return") -> list[Passage]:
+    """The first `k` items as Passages. Raises `ContractError` when the whole or an item has another shape."""
     if found is None or isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
         raise ContractError(
-            f"`search` must return a list of Passages, dicts with a `text`, or strings; got {type(found).__name__}"
+            f"{source} a list of Passages, dicts with a `text`, or strings; got {type(found).__name__}"
         )
     passages = []
     for item in found:
@@ -107,7 +107,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Passage:
     text = item[key]
     score = item.get("score")
     return Passage(
-        id=str(item.get("id") or f"p-{content_hash(text)}"),
+        id=str(item["id"]) if item.get("id") not in (None, "") else f"p-{content_hash(text)}",
         text=text,
         title=str(item.get("title") or ""),
         source=str(item.get("source") or ""),

@@ -45,7 +45,10 @@ class LoopControls(_Settings):
 
 
 class Budget(_Settings):
-    """Hard limits for one question; None is no limit. Calls and tokens may be overshot by at most one call."""
+    """Hard limits for one question; None is no limit. Calls and tokens may be overshot by at most one call.
+
+    With a limit on calls or tokens, DSPy's second call after an unparsable reply is off; the reply is salvaged instead.
+    """
 
     lm_calls: int | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)

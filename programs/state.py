@@ -9,7 +9,7 @@ from reflective_rag.programs.assessor import Reading, Verdict
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.scoring import IMPORTANT, RELEVANT, assess, is_enough, made_progress
 from reflective_rag.programs.settings import LoopControls, ReflectiveSettings
-from reflective_rag.programs.steps import SearchOutcome
+from reflective_rag.programs.steps import AskOutcome, SearchOutcome
 from reflective_rag.signatures.text import language_of, normalize, tokenize
 from reflective_rag.signatures.types import (
     Assessment,
@@ -81,9 +81,7 @@ class LoopState:
         judgement = verdict.judgement
         self.requirements = judgement.requirements or self.requirements
         self._grades |= judgement.relevance
-        self.unparsed += judgement.unreadable
-        if judgement.unreadable:
-            self.warn("unreadable_verdict")
+        self.unread(judgement.unreadable)
         before = self.assessment
         self.assessment = assess(judgement, self.reading.passages, self.controls.weights)
         self.misses = 0 if made_progress(before, self.assessment) else self.misses + 1
@@ -116,7 +114,7 @@ class LoopState:
             assessment=self.assessment,
             decision=decision,
             draft=self.drafts[-1].answer if self.drafts else None,
-            shortened=self.reading.numbered()[1] if self.reading else (),
+            shortened=self.reading.numbered[1] if self.reading else (),
         )
         self.rounds.append(this)
         return this
@@ -130,6 +128,19 @@ class LoopState:
     def warn(self, code: WarningCode, detail: str = "") -> None:
         """Note something for the reader of the answer; the first detail stays."""
         self.warnings.setdefault(code, detail)
+
+    def unread(self, count: int) -> None:
+        """Note replies, or parts of them, that could not be read."""
+        self.unparsed += count
+        if count:
+            self.warn("unreadable_verdict")
+
+    def lost(self, outcome: AskOutcome) -> StopReason | None:
+        """What a call without a reply means for how the loop ends; None when there was a reply."""
+        if outcome.error:
+            self.warn("model_degraded", outcome.error)
+            return "model_error"
+        return BUDGET_STOPS[outcome.refused] if outcome.refused else None
 
     def draft(self) -> Draft:
         """The latest draft that answers; without one, an empty draft."""

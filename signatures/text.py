@@ -14,6 +14,8 @@ _SPACE = re.compile(r"\s+")
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 # A run of CJK characters, or a word / number (decimal points and thousands commas inside a number stay in it).
 _PIECE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
+# At least this many characters up to the end of a sentence: sentencex takes quadratic time in the length of Chinese text.
+_BLOCK = re.compile(r".{2000,}?(?:[。！？\n](?![”’」』）])|\Z)|.+", re.DOTALL)
 
 
 class Sentence(NamedTuple):
@@ -59,7 +61,9 @@ def sentences(text: str) -> list[Sentence]:
     """Split into sentences with offsets into `text` (library: sentencex, Wikimedia). White space alone gives none."""
     found: list[Sentence] = []
     position = 0
-    for raw in sentencex.segment(language_of(text), text):
+    language = language_of(text)
+    blocks = _BLOCK.findall(text) if language == "zh" else [text]
+    for raw in (raw for block in blocks for raw in sentencex.segment(language, block)):
         start = text.index(raw, position)
         position = start + len(raw)
         stripped = raw.strip()

@@ -3,9 +3,10 @@
 Judgements (what a critic said, by a model or by rules) are kept apart from assessments (what Python computed from them).
 """
 
+from collections.abc import Mapping
 from datetime import date
 from functools import cached_property
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -80,6 +81,13 @@ class Passage(Frozen):
     def key(self) -> str:
         """16 hex digits; equal for texts that differ only in case, punctuation and white space."""
         return content_hash(self.text)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Pydantic's copy; one with another text gets another `key`."""
+        copy = super().model_copy(update=update, deep=deep)
+        if update and "text" in update:
+            copy.__dict__.pop("key", None)
+        return copy
 
     def for_model(self) -> str:
         """How a model reads it: title and date where known, then the text."""

@@ -112,7 +112,7 @@ class LanceStore:
         """Remove rows by id; the number that were there."""
         removed = 0
         for start in range(0, len(ids), IDS_PER_FILTER):
-            with self._readable():
+            with self._writing, self._readable():
                 removed += self._table.delete(_one_of(ids[start : start + IDS_PER_FILTER])).num_deleted_rows
         return removed
 

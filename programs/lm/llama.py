@@ -1,15 +1,17 @@
 """Local models: llama.cpp in this process, behind `dspy.LM`, for GGUF files. No server to start, no key, no network.
 
     lm = local_lm("local:~/models/qwen2.5-1.5b-instruct-q4_k_m.gguf")
-    dspy.configure(lm=lm, adapter=dspy.JSONAdapter())      # JSONAdapter: llama.cpp enforces the signature's schema
+    dspy.configure(lm=lm, adapter=dspy.JSONAdapter())  # llama.cpp enforces the schema that this adapter sends
 
 Settings, each an argument or an environment variable:
 
-    n_ctx       RRAG_LOCAL_CTX       8192           tokens one request may hold, prompt and answer together
-    n_slots     RRAG_LOCAL_SLOTS     4              prompt prefixes kept: one for each predictor in use
-    n_threads   RRAG_LOCAL_THREADS   all cores      a process beside this one that also runs llama.cpp slows both tenfold
+    n_ctx       RRAG_LOCAL_CTX       8192        tokens one request may hold, prompt and answer together
+    n_slots     RRAG_LOCAL_SLOTS     4           prompt prefixes kept, one for each predictor in use
+    n_threads   RRAG_LOCAL_THREADS   all cores
 
-Log-probabilities: call a predictor with `config={"logprobs": True, "top_logprobs": 5}` and read `prediction.logprobs`.
+Log-probabilities: call a predictor with `config={"logprobs": True, "top_logprobs": 5}` and read
+`prediction.logprobs`, which covers every token of the reply, including a code fence that the text leaves out. Under a
+schema the alternatives are those of the model before the schema forbade some of them.
 """
 
 import asyncio
@@ -26,6 +28,7 @@ from reflective_rag.programs.lm.hub import locate, model_name
 from reflective_rag.programs.lm.llama_chat import (
     DEFAULT_MAX_TOKENS,
     DEFAULT_TEMPERATURE,
+    PROVIDER,
     chat_body,
     response_of,
     system_text,
@@ -33,20 +36,22 @@ from reflective_rag.programs.lm.llama_chat import (
 from reflective_rag.programs.lm.llama_server import LlamaServer, ServerClosedError, ServerSettings, acquire, release
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
 
-_OPTIONS = {"n_ctx": "RRAG_LOCAL_CTX", "n_slots": "RRAG_LOCAL_SLOTS", "n_threads": "RRAG_LOCAL_THREADS"}
+_VARIABLES = {"n_ctx": "RRAG_LOCAL_CTX", "n_slots": "RRAG_LOCAL_SLOTS", "n_threads": "RRAG_LOCAL_THREADS"}
 
 
 def local_lm(
     spec: str, *, n_ctx: int | None = None, n_slots: int | None = None, n_threads: int | None = None, **lm_kwargs: Any
 ) -> dspy.LM:
-    """A `dspy.LM` on a GGUF file of this machine or of the model hub (`local:PATH.gguf`, `local:OWNER/REPO/FILE.gguf`).
+    """A `dspy.LM` on a GGUF file: `local:PATH.gguf`, or `local:OWNER/REPO/FILE.gguf` from the model hub.
 
-    The weights are loaded here, so that a file that cannot be used is known before a program runs. All LMs of one file and
-    settings share them. `lm.engine.close()` gives them back; so does the end of the process, or of the LM.
+    The weights are loaded here, so that a file that cannot be used is known before a program runs. All LMs of one file
+    and settings share them. `lm.engine.close()` gives them back; so does the end of the LM, or of the process.
 
     Args:
         spec: The model string. A hub file is downloaded once.
-        n_ctx: Tokens one request may hold; `n_slots`: prompt prefixes kept; `n_threads`: see the module's text.
+        n_ctx: Tokens one request may hold, prompt and answer together; at least 256.
+        n_slots: Prompt prefixes kept, one for each predictor in use.
+        n_threads: Threads to compute with.
         lm_kwargs: Passed to `dspy.LM`; temperature is 0 and `max_tokens` 512 unless given.
 
     Raises:
@@ -60,7 +65,7 @@ def local_lm(
 
 
 class LlamaEngine:
-    """The engine behind `local_lm`: `complete(Request) -> Response`, from any thread. Unpickled, it opens again when first used."""
+    """What `local_lm` gives DSPy: `complete(Request) -> Response`, from any thread. A pickled copy opens at first use."""
 
     supports_response_schema = True
     supported_params = frozenset(
@@ -81,21 +86,20 @@ class LlamaEngine:
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._server: LlamaServer | None = None
-        self._release: weakref.finalize[..., Self] | None = None
+        self._release: weakref.finalize[Any, Any] | None = None
 
     def open(self) -> LlamaServer:
-        """The loaded server, from another engine if one has it. Raises what `local_lm` raises; an lm15 error once closed."""
+        """The loaded server, shared with other engines. Raises what `local_lm` raises, or an lm15 error once closed."""
         with self._lock:
             if self._closed:
                 raise _closed_error(self.model)
             if self._server is None:
-                settings = ServerSettings(path=locate(self.spec), **{name: self._option(name) for name in _OPTIONS})
-                self._server = acquire(settings)
+                self._server = acquire(ServerSettings(path=locate(self.spec), **self._options()))
                 self._release = weakref.finalize(self, release, self._server)
             return self._server
 
     def complete(self, request: lm15.Request) -> lm15.Response:
-        """One answer; waits for the calls before it. Raises lm15 errors, which DSPy turns into its own (see `response_of`)."""
+        """One answer, after the calls before it. Raises lm15 errors (see `response_of`), which DSPy makes its own."""
         body = chat_body(request)
         try:
             server = self.open()
@@ -103,31 +107,27 @@ class LlamaEngine:
         except ServerClosedError as error:
             raise _closed_error(self.model) from error
         except ReflectiveRAGError as error:  # only after unpickling or a fork: `local_lm` has opened the file before
-            raise lm15.ConfigurationError(str(error), provider="local") from error
+            raise lm15.ConfigurationError(str(error), provider=PROVIDER) from error
         except ValueError as error:
-            raise lm15.InvalidRequestError(f"llama.cpp cannot use this request: {error}", provider="local") from error
+            raise lm15.InvalidRequestError(f"llama.cpp cannot use this request: {error}", provider=PROVIDER) from error
         return response_of(reply, request, max_tokens=body["max_tokens"], n_ctx=server.settings.n_ctx)
 
     def stream(self, request: lm15.Request) -> Iterator[Any]:
-        """The whole answer as events, when it is complete."""
-        return lm15.response_to_events(self.complete(request))
+        """The answer as stream events, all of them when it is complete."""
+        events: Iterator[Any] = lm15.response_to_events(self.complete(request))
+        return events
 
     def close(self) -> None:
-        """Give the weights back; they are unloaded when no other engine uses them. Calls from now on are refused."""
+        """Give the weights back; they go when no other engine uses them. Calls from now on are refused."""
         with self._lock:
             self._closed, self._server = True, None
             finalizer = self._release
         if finalizer is not None:
-            finalizer()
+            finalizer()  # does its work once, however often it is called
 
-    def _option(self, name: str) -> int:
-        if name in self._given:
-            return self._given[name]
+    def _options(self) -> dict[str, int]:
         defaults = {"n_ctx": 8192, "n_slots": 4, "n_threads": os.cpu_count() or 1}
-        raw = os.environ.get(_OPTIONS[name], "").strip()
-        if raw and not raw.isdecimal():
-            raise ConfigError(f"`{_OPTIONS[name]}` must be a whole number, got {raw!r}.")
-        return int(raw) if raw else defaults[name]
+        return defaults | _environment() | self._given
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -159,25 +159,43 @@ class AsyncLlamaEngine:
         self.engine = engine
 
     async def complete(self, request: lm15.Request) -> lm15.Response:
+        """As `LlamaEngine.complete`."""
         return await asyncio.to_thread(self.engine.complete, request)
 
     async def stream(self, request: lm15.Request) -> AsyncIterator[Any]:
+        """As `LlamaEngine.stream`."""
         for event in lm15.response_to_events(await self.complete(request)):
             yield event
 
     async def aclose(self) -> None:
+        """As `LlamaEngine.close`."""
         await asyncio.to_thread(self.engine.close)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
     def dump_state(self) -> dict[str, Any]:
+        """As `LlamaEngine.dump_state`."""
         return self.engine.dump_state()
 
     @classmethod
     def load_state(cls, state: Mapping[str, Any]) -> Self:
+        """As `LlamaEngine.load_state`."""
         return cls(LlamaEngine.load_state(state))
 
 
-def _closed_error(model: str) -> lm15.ConfigurationError:
-    return lm15.ConfigurationError(f"`{model}` was closed; make it again with `local_lm`.", provider="local")
+def _environment() -> dict[str, int]:
+    found = {}
+    for name, variable in _VARIABLES.items():
+        if raw := os.environ.get(variable, "").strip():
+            if not raw.isdecimal():
+                raise ConfigError(f"`{variable}` must be a whole number, got {raw!r}")
+            found[name] = int(raw)
+    return found
+
+
+def _closed_error(model: str) -> Exception:
+    error: Exception = lm15.ConfigurationError(
+        f"`{model}` was closed; make it again with `local_lm`", provider=PROVIDER
+    )
+    return error

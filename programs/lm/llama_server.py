@@ -1,7 +1,7 @@
 """llama.cpp in this process: one loaded server per model file and settings, shared by all engines that ask for it.
 
-Calls to one server are made one after another. The server itself takes calls from several threads, but on a CPU two at a time
-take as long as two in a row, and one at a time means that a request always finds the whole context free.
+Calls to one server are made one after another. The server itself takes calls from several threads, but on a CPU two at
+a time take as long as two in a row, and one at a time means that each finds the whole context free.
 """
 
 import os
@@ -15,14 +15,14 @@ from typing import Any
 
 from reflective_rag.signatures.errors import ConfigError, DataError
 
-# The slots share one pool of key/value cells. One pool of `n_ctx` would lose every kept prefix to the first long prompt; `n_ctx`
-# for each slot would cost 0.9 GB for a 1.5B model at 8192 × 4. Twice `n_ctx` keeps four prompts of 2 to 3 thousand tokens.
+# The slots share one pool of key/value cells. A pool of `n_ctx` would lose every kept prefix to the first long prompt;
+# `n_ctx` for each slot would take 0.9 GB with a 1.5B model at 8192 × 4. Twice `n_ctx` keeps four prompts of 4000 tokens.
 _POOL_FACTOR = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """What a server is shared by: two engines with equal settings use the same one."""
+    """What a server is shared by: engines with equal settings use the same one."""
 
     path: Path
     n_ctx: int
@@ -34,20 +34,21 @@ class ServerSettings:
     def __post_init__(self) -> None:
         for name, least in (("n_ctx", 256), ("n_slots", 1), ("n_threads", 1)):
             if getattr(self, name) < least:
-                raise ConfigError(f"`{name}` of a local model must be at least {least}, got {getattr(self, name)!r}.")
+                raise ConfigError(f"`{name}` of a local model must be at least {least}, got {getattr(self, name)!r}")
 
 
 class SlotTable:
-    """Gives each prompt prefix a slot of its own, and takes the slot of the one unused for longest when all are taken."""
+    """Gives each prompt prefix a slot of its own; when all are taken, that of the prefix unused for longest."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._slots: OrderedDict[str, int] = OrderedDict()
 
     def slot_for(self, prefix: str) -> int:
+        """The slot, 0 to size - 1; the same one for the same prefix until it is taken away."""
         if prefix not in self._slots:
-            free = len(self._slots)
-            self._slots[prefix] = free if free < self._size else self._slots.popitem(last=False)[1]
+            used = len(self._slots)
+            self._slots[prefix] = used if used < self._size else self._slots.popitem(last=False)[1]
         self._slots.move_to_end(prefix)
         return self._slots[prefix]
 
@@ -62,28 +63,37 @@ class LlamaServer:
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.users = 0
+        """Engines that hold it; kept by `acquire` and `release`."""
         self._slots = SlotTable(settings.n_slots)
         self._lock = threading.Lock()
         self._server: Any = None
         self._closed = False
 
     def load(self) -> None:
-        """Load the weights if they are not loaded. Raises DataError for a file that cannot be used, ConfigError without xllamacpp."""
+        """Load the weights if they are not loaded.
+
+        Raises:
+            ConfigError: xllamacpp is missing or does not work on this machine.
+            DataError: the file is not GGUF or cannot be loaded.
+        """
         with self._lock:
             self._loaded()
 
     def chat(self, body: Mapping[str, Any], *, prefix: str) -> dict[str, Any]:
-        """One chat completion in the OpenAI form. Calls with the same `prefix` text find their prompt's beginning already read.
+        """One chat completion in the OpenAI form.
+
+        Args:
+            body: The request. A refusal is a reply too: `{"error": {"type", "message", …}}`.
+            prefix: Text that the prompt begins with. A call with the same one finds it already read.
 
         Raises:
-            ValueError: llama.cpp cannot use the request (a schema it does not know, for example). Other refusals are returned,
-                as `{"error": {"type", "message", …}}`.
+            ServerClosedError: closed while the call waited for its turn.
+            ValueError: llama.cpp cannot make anything of the request, such as a schema it does not know.
         """
         with self._lock:
             server = self._loaded()
-            reply: dict[str, Any] = server.handle_chat_completions(
-                {**body, "id_slot": self._slots.slot_for(prefix), "cache_prompt": True}
-            )
+            kept = {"id_slot": self._slots.slot_for(prefix), "cache_prompt": True}
+            reply: dict[str, Any] = server.handle_chat_completions({**body, **kept})
             return reply
 
     def close(self) -> None:
@@ -92,10 +102,12 @@ class LlamaServer:
             self._closed, self._server = True, None
 
     def unload(self) -> None:
+        """Unload until the next call."""
         with self._lock:
             self._server = None
 
     def after_fork_in_child(self) -> None:
+        """Forget what belongs to the parent."""
         self._lock = threading.Lock()  # its holder, if any, is a thread of the parent
         if self._server is not None:  # loaded by another thread between the unloading and the fork
             _abandon(self._server)
@@ -110,12 +122,12 @@ class LlamaServer:
 
 
 _servers: dict[ServerSettings, LlamaServer] = {}
-# Reentrant: an engine may be collected, and so released, while this thread is inside `acquire`.
+# Reentrant: the garbage collector may release an engine while this thread is inside `acquire`.
 _servers_lock = threading.RLock()
 
 
 def acquire(settings: ServerSettings) -> LlamaServer:
-    """The process's loaded server for these settings; give it back with `release`. Raises what `LlamaServer.load` raises."""
+    """The process's server for these settings, loaded; give it back with `release`. Raises what `load` raises."""
     with _servers_lock:
         server = _servers.get(settings) or LlamaServer(settings)
         server.load()
@@ -125,7 +137,7 @@ def acquire(settings: ServerSettings) -> LlamaServer:
 
 
 def release(server: LlamaServer) -> None:
-    """Give back a server from `acquire`, once for each time; it is closed when nobody uses it."""
+    """Give back a server, once for each time it was acquired; it is closed when nobody uses it."""
     with _servers_lock:
         server.users -= 1
         if server.users:
@@ -135,30 +147,46 @@ def release(server: LlamaServer) -> None:
 
 
 def _unload_before_fork() -> None:
-    """A child that inherits llama.cpp's state but not its threads aborts or hangs when it exits, so nothing is loaded in a fork."""
+    """Nothing is loaded in a fork: a child with llama.cpp's state but not its threads aborts or hangs when it exits."""
     for server in list(_servers.values()):
         server.unload()
 
 
 def _reset_in_child() -> None:
-    global _servers_lock
+    global _servers_lock  # noqa: PLW0603 (its holder may be a thread that the child does not have)
     _servers_lock = threading.RLock()
     for server in _servers.values():
         server.after_fork_in_child()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(before=_unload_before_fork, after_in_child=_reset_in_child)
 
 
 def _abandon(server: Any) -> None:
-    """Keep an inherited server from ever being destroyed: its destructor would wait for threads that this process lacks."""
+    """Never destroy an inherited server: its destructor would wait for threads that this process does not have."""
     import ctypes
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
 
 
+def _start(settings: ServerSettings) -> Any:
+    xllamacpp = _xllamacpp()
+    _check_magic(settings.path)
+    try:
+        return xllamacpp.Server(_parameters(xllamacpp, settings))
+    except RuntimeError as error:
+        raise DataError(
+            f"llama.cpp cannot load {str(settings.path)!r}: the file is cut short or damaged, of a kind that this version "
+            f"does not know, or does not fit into memory with a context of {settings.n_ctx} tokens. "
+            "Fetch it again, or try another file."
+        ) from error
+
+
 def _xllamacpp() -> Any:
+    # OpenMP threads that wait by spinning make each call ten times slower as soon as another process uses the cores
+    # (1.5 tokens/s against 30, seen with SmolLM2 on 2 busy cores). Read when the library is loaded; a user's choice stays.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         import xllamacpp
     except ModuleNotFoundError as error:
@@ -166,9 +194,7 @@ def _xllamacpp() -> Any:
             raise
         raise ConfigError("a local model needs the extra `local`: pip install 'reflective-rag[local]'") from error
     except ImportError as error:
-        raise ConfigError(
-            f"the package `xllamacpp` is installed but cannot be loaded on this machine: {error}"
-        ) from error
+        raise ConfigError(f"the package `xllamacpp` is installed but does not work on this machine: {error}") from error
     return xllamacpp
 
 
@@ -179,24 +205,13 @@ def _check_magic(path: Path) -> None:
     except OSError as error:
         raise DataError(f"the model file {str(path)!r} cannot be read: {error.strerror or error}") from error
     if magic != b"GGUF":
-        raise DataError(f"{str(path)!r} is not a GGUF model file: it begins with {magic!r}, expected b'GGUF'.")
+        raise DataError(f"{str(path)!r} is not a GGUF model file: it must begin with b'GGUF', got {magic!r}")
 
 
-def _start(settings: ServerSettings) -> Any:
-    xlc = _xllamacpp()
-    _check_magic(settings.path)
-    try:
-        return xlc.Server(_parameters(xlc, settings))
-    except RuntimeError as error:
-        raise DataError(
-            f"llama.cpp cannot load {str(settings.path)!r}: the file is cut short or damaged, of an architecture this version does not "
-            f"know, or too large for the free memory with a context of {settings.n_ctx} tokens. Fetch the file again, or try another."
-        ) from error
-
-
-def _parameters(xlc: Any, settings: ServerSettings) -> Any:
-    params = xlc.CommonParams()
+def _parameters(xllamacpp: Any, settings: ServerSettings) -> Any:
+    params = xllamacpp.CommonParams()
     params.model.path = str(settings.path)
+    params.model_alias = {settings.path.stem}
     params.n_gpu_layers = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.n_threads
     params.offline = True
@@ -205,16 +220,15 @@ def _parameters(xlc: Any, settings: ServerSettings) -> Any:
     params.kv_unified = True
     params.kv_unified_per_slot = settings.n_ctx
     params.n_ctx = settings.n_ctx * _POOL_FACTOR
-    params.fit_params = False  # it may change n_ctx behind our back
-    # With its cache of idle slots in RAM the server empties a slot after each call, and a request that names its slot never gets
-    # the copy back: all prefixes are lost (seen with xllamacpp 2026.10).
+    params.fit_params = False  # it may choose another context than the one that was asked for
+    # With its cache of idle slots, the server empties a slot after each call, and a request that names its slot never
+    # gets the copy back: every prefix is lost (xllamacpp 2026.10).
     params.cache_ram_mib = 0
     params.cache_idle_slots = False
-    # The server opens a loopback port that cannot be turned off; nobody else on the machine shall use it.
+    # The server opens a loopback port, which cannot be turned off. Nobody else on the machine is to use it.
     params.port = 0
     params.api_keys = [secrets.token_urlsafe(32)]
     params.cors_origins = ""
     params.ui = False
     params.endpoint_slots = False
-    params.model_alias = {settings.path.stem}
     return params

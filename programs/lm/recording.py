@@ -56,10 +56,7 @@ class Recording:
             raise DataError(f"there is no recording at `{target}`; make one with `--record {target}`") from None
         except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise DataError(f"the recording `{target}` is damaged: {error}") from None
-        if not lines or lines[0].get("kind") != "header":
-            raise DataError(f"`{target}` is not a recording: its first line is no header")
-        if lines[0].get("format") != FORMAT:
-            raise DataError(f"`{target}`: `format` must be {FORMAT}, got {lines[0].get('format')!r}")
+        _check_lines(target, lines)
         return cls(target, lines[0], lines[1:])
 
     @classmethod
@@ -249,11 +246,28 @@ def _open(path: Path, mode: str) -> TextIO:
     return path.open(mode, encoding="utf-8")
 
 
+def _check_lines(path: Path, lines: list[Any]) -> None:
+    """Raise `DataError` unless the lines are those of a recording."""
+    header = lines[0] if lines and isinstance(lines[0], dict) else {}
+    if header.get("kind") != "header":
+        raise DataError(f"`{path}` is not a recording: its first line is no header")
+    if header.get("format") != FORMAT:
+        raise DataError(f"`{path}`: `format` must be {FORMAT}, got {header.get('format')!r}")
+    if missing := [k for k in ("model", "kwargs", "adapter", "today", "capabilities") if k not in header]:
+        raise DataError(f"the recording `{path}` is damaged: its header lacks {', '.join(f'`{k}`' for k in missing)}")
+    for number, call in enumerate(lines[1:], 2):
+        if not (isinstance(call, dict) and {"key", "request", "reply"} <= call.keys()):
+            raise DataError(f"the recording `{path}` is damaged: line {number} is not a call with `key`, `request`, `reply`")
+
+
 def _repaired(path: Path) -> Path:
-    """Cut off a last line that a killed writer left unfinished (plain files; gzip is written for shipping only)."""
-    if path.suffix != ".gz":
+    """Cut off a last line that a killed writer left unfinished (plain files; gzip is written for shipping only).
+
+    Only in a recording: any other file that was named by mistake is left as it is.
+    """
+    if path.suffix != ".gz" and path.is_file():
         data = path.read_bytes()
-        if not data.endswith(b"\n"):
+        if not data.endswith(b"\n") and re.match(rb'\{"kind": "header"[^\n]*\n', data):
             path.write_bytes(data[: data.rfind(b"\n") + 1])
     return path
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from reflective_rag.programs.rules.compare import negated
+from reflective_rag.programs.rules.deciding import negated
 from reflective_rag.programs.rules.evidence import Evidence, Line, merge
 from reflective_rag.programs.rules.matching import fold, has_cjk, stem
+from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.spans import candidates
 from reflective_rag.programs.rules.time import years
-from reflective_rag.programs.rules.values import amount, names, numbers
+from reflective_rag.programs.rules.values import amount, numbers
 from reflective_rag.programs.rules.words import STOP_EN
 from reflective_rag.signatures.text import tokenize
 from reflective_rag.signatures.types import Contradiction
@@ -114,9 +115,7 @@ def _same_subject(evidence: Evidence, a: Line, b: Line) -> bool:
         [h > 0 for h, use in zip(merge(line.own, page.title), entity, strict=True) if use]
         for line, page in zip((a, b), pages, strict=True)
     ]
-    if held[0] != held[1] or (held[0] and not any(held[0])):
-        return False
-    return True
+    return held[0] == held[1] and (not held[0] or any(held[0]))
 
 
 def _same_attribute(evidence: Evidence, a: Line, b: Line) -> bool:

@@ -19,6 +19,9 @@ CHAIN = 0.95
 RARE_OVER = 10
 """Passage count that document frequency is taken over at least, so that the weights of a small pool do not swing with every passage."""
 
+MAX_LINE = 600
+"""Longest sentence in characters; keeps every rule linear in the length of a passage."""
+
 _PARENTHESES = re.compile(r"\s*[（(][^）)]*[）)]\s*$")
 
 Hits = tuple[float, ...]
@@ -78,7 +81,7 @@ def gather(question: Question, passages: Sequence[Passage]) -> Evidence:
     terms = question.terms
     raw: list[tuple[Passage, Hits, list[tuple[str, int, int, Hits]]]] = []
     for passage in passages:
-        cut = [(s.text, s.start, s.end, hits(terms, s.text)) for s in sentences(passage.text)]
+        cut = [(text, start, end, hits(terms, text)) for text, start, end in _pieces(passage.text)]
         raw.append((passage, hits(terms, passage.title), cut))
     own = [merge(title, *(line[3] for line in cut)) for _, title, cut in raw]
     weights = _weights(question, own)
@@ -88,6 +91,20 @@ def gather(question: Question, passages: Sequence[Passage]) -> Evidence:
         for i, (passage, title, cut) in enumerate(raw)
     )
     return Evidence(question, weights, pages)
+
+
+def _pieces(text: str) -> list[tuple[str, int, int]]:
+    """Sentences with offsets; one longer than `MAX_LINE` (tables, text without punctuation) is cut, at a space where there is one near."""
+    pieces = []
+    for sentence in sentences(text):
+        start = sentence.start
+        while sentence.end - start > MAX_LINE:
+            space = text.rfind(" ", start + MAX_LINE // 2, start + MAX_LINE)
+            end = space if space > 0 else start + MAX_LINE
+            pieces.append((text[start:end], start, end))
+            start = end + (1 if space > 0 else 0)
+        pieces.append((text[start : sentence.end], start, sentence.end))
+    return pieces
 
 
 def _weights(question: Question, own: list[Hits]) -> Hits:

@@ -1,9 +1,11 @@
 """Answering by extraction: the best supported sentence, then the span in it that fits the question."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
-from reflective_rag.programs.rules.compare import choose, decide
+from reflective_rag.programs.rules.choosing import choose
+from reflective_rag.programs.rules.deciding import decide
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import analyse
@@ -20,7 +22,7 @@ MIN_OWN = 0.1
 LINES = 10
 """How many of the best sentences are searched for spans."""
 
-SPAN_WEIGHT = 0.35
+SPAN_WEIGHT = 0.4
 """Worth of the span's own rank against the sentence's coverage."""
 
 AGREE = 0.06
@@ -57,16 +59,11 @@ def best_candidates(evidence: Evidence) -> list[Candidate]:
     found: list[Candidate] = []
     for score, line in ranked_lines(evidence, evidence.pages)[:LINES]:
         factor = OUTDATED if line.page in stale else 1.0
-        for span in candidates(evidence, line):
-            found.append(
-                Candidate(span.text, span.page, span.start, span.end, factor * (score + SPAN_WEIGHT * span.score))
-            )
+        found += [replace(c, score=factor * (score + SPAN_WEIGHT * c.score)) for c in candidates(evidence, line)]
     pages: dict[str, set[int]] = {}
     for span in found:
         pages.setdefault(fold(span.text), set()).add(span.page)
-    voted = [
-        Candidate(c.text, c.page, c.start, c.end, c.score + AGREE * min(3, len(pages[fold(c.text)]) - 1)) for c in found
-    ]
+    voted = [replace(c, score=c.score + AGREE * min(3, len(pages[fold(c.text)]) - 1)) for c in found]
     return sorted(voted, key=lambda c: (-c.score, c.page, c.start))
 
 

@@ -5,9 +5,9 @@ import re
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.values import Span, amount
-from reflective_rag.programs.rules.words import COMMON_NOUNS_EN, DEMONYM
+from reflective_rag.programs.rules.words import BODIES_EN, COMMON_NOUNS_EN, DEMONYM
 
-KIND, CUE, EXPECTED, REPEATS, OPENING, LIFE, ANCHOR = 0.25, 0.12, 0.3, 0.35, 0.25, 0.4, 0.3
+KIND, CUE, EXPECTED, REPEATS, OPENING, LIFE, ANCHOR = 0.3, 0.12, 0.3, 0.35, 0.25, 0.4, 0.3
 """Bonuses and (REPEATS, OPENING) penalties: a span of the kind asked for; one after a telling word; one with the expected noun or unit; one
 that repeats a name of the question; a lone capital word that opens the sentence; the right or wrong end of a life span; one in the very place of the question word."""
 
@@ -89,10 +89,19 @@ def _kind(question: Question, span: Span, after: str) -> float:
         named = span.kind in ("name", "quoted", "place", "person")
         if "nationality" in question.expected:
             return KIND if _DEMONYM.fullmatch(span.text) else 0.0
+        if common and re.search(r"\d", span.text):
+            return -KIND
         return KIND if named != bool(common) else 0.0
     if question.kind == "person" and question.language == "en":
-        adjective = _DEMONYM.fullmatch(span.text) and re.match(r"[ -][a-z]", after)
-        return -KIND if adjective else KIND if " " in span.text else 0.0
+        words = _WORD.findall(span.text)
+        adjective = _DEMONYM.fullmatch(words[-1]) is not None and (
+            len(words) > 1 or re.match(r"[ -][a-z]", after) is not None
+        )
+        if (adjective and all(_DEMONYM.fullmatch(word) for word in words)) or any(
+            word.lower() in BODIES_EN for word in words
+        ):
+            return -KIND
+        return KIND if len(words) > 1 else 0.0
     if question.kind == "place" and _DEMONYM.fullmatch(span.text) and "countr" not in question.text.lower():
         return -KIND
     return KIND if span.kind == question.kind else 0.0
@@ -150,7 +159,7 @@ def _expected(noun: str, span: Span, after: str) -> float:
     """Bonus when the span ends with the expected noun, or the noun follows it."""
     folded, head = fold(span.text), fold(noun)
     if has_cjk(head):
-        return EXPECTED if folded.endswith(head) or folded.endswith(head[-1]) or span.unit == head else 0.0
+        return EXPECTED if folded.endswith((head, head[-1])) or span.unit == head else 0.0
     last = stem(head.split()[-1])
     follow = _WORD.search(after)
     if last in prepare(span.text).stems or (follow and stem(fold(follow.group())) == last):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, merge
 from reflective_rag.programs.rules.matching import Term, fold, has_cjk, hits
+from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question, analyse
 from reflective_rag.programs.rules.spans import candidates
 from reflective_rag.programs.rules.time import dated
-from reflective_rag.programs.rules.values import names
 from reflective_rag.signatures.text import normalize
 from reflective_rag.signatures.types import Contradiction, Gap, GapKind, Requirement
 
@@ -124,10 +124,7 @@ def find_gaps(
 ) -> tuple[Gap, ...]:
     """What is missing, most important first, each with a query of its own."""
     question = evidence.question
-    gaps: list[Gap] = []
-    for requirement in requirements:
-        if requirement.status == "missing":
-            gaps.append(_missing(question, requirement))
+    gaps = [_missing(question, requirement) for requirement in requirements if requirement.status == "missing"]
     if any(gap.kind != "missing_entity" for gap in gaps):
         gaps += _bridges(evidence)
     gaps += _timeline(evidence)
@@ -136,9 +133,10 @@ def find_gaps(
         for c in contradictions
         if c.newer is None
     ][:1]
-    seen: set[str] = set()
-    unique = [gap for gap in gaps if not (normalize(gap.query) in seen or seen.add(normalize(gap.query)))]  # type: ignore[func-returns-value]
-    return tuple(sorted(unique, key=lambda gap: -gap.importance))
+    unique: dict[str, Gap] = {}
+    for gap in gaps:
+        unique.setdefault(normalize(gap.query), gap)
+    return tuple(sorted(unique.values(), key=lambda gap: -gap.importance))
 
 
 def _gap(kind: GapKind, need: str, query: str, important: bool = True) -> Gap:

@@ -6,22 +6,27 @@ from dataclasses import dataclass, replace
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
 from reflective_rag.programs.rules.fit import fit
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, segmenter, stem
+from reflective_rag.programs.rules.names import names, quoted
 from reflective_rag.programs.rules.question import Question
-from reflective_rag.programs.rules.values import Span, dates, names, numbers, quoted
-from reflective_rag.programs.rules.words import MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
+from reflective_rag.programs.rules.values import Span, dates, numbers
+from reflective_rag.programs.rules.words import DEMONYM, MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
 
-NEAR_EN, NEAR_ZH = 30.0, 12.0
+NEAR_EN, NEAR_ZH = 30.0, 18.0
 """Distance in characters at which a term's pull on a span is halved (English, Chinese)."""
 
-ENTITY_PULL = 0.5
+ENTITY_PULL = 0.35
 """Factor for the pull of names: the answer stands by the attribute ("born", 导演) rather than by the name it is about."""
 
 MAX_PHRASE = 6
 """Longest plain phrase in words; longer runs are cut off there."""
 
-_WORDS = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
+_WORDS = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+|,\d{3}(?!\d))*")
 _YEAR_ONLY = re.compile(r"\b(?:what|which)\s+year\b|哪一?年|年份|几几年", re.IGNORECASE)
 _NOUN_TAGS = frozenset("n nr nrt ns nt nz ng nrfg vn an a b j l i eng m q g s t f z k h".split())
+_IS_A = re.compile(
+    rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:(?:former|retired|late|professional|{DEMONYM})\s+)*([a-z][a-z-]+(?:\s+(?!(?:who|that|which|and|or|in|of|by|from|for|with|at|on|to|best|known|born|based|directed|written|produced|released|set|was|is)\b)[a-z][a-z-]+){{0,3}})"
+)
+_SLOT = r"[了在于是为由被的从叫作做到过：:“「《]{0,3}([^，。；！？,;（）()“”「」《》…\n]{2,16})"
 _LIST = re.compile(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*")
 _PLURAL = re.compile(
     r"哪些|哪几|哪两|分别|两种|几种|例子|有谁|都是?有|\bwhat are\b|\bwhich two\b|\bwho (?:are|were)\b", re.IGNORECASE
@@ -64,9 +69,8 @@ def _spans(question: Question, text: str) -> list[Span]:
         case "number":
             return numbers(text)
         case "person":
-            return [span for span in names(text) if span.kind in ("person", "name")] + (
-                quoted(text) if has_cjk(text) else []
-            )
+            short = [span for span in quoted(text) if len(span.text) <= 6] if has_cjk(text) else []
+            return [span for span in names(text) if span.kind in ("person", "name")] + short
         case "place":
             return [span for span in names(text) if span.kind in ("place", "name")]
         case _:
@@ -74,15 +78,14 @@ def _spans(question: Question, text: str) -> list[Span]:
 
 
 def _slots(text: str, question: Question) -> list[Span]:
-    """Chinese clauses that stand where the question word stands: after the word before it, up to the next comma."""
-    spans = []
+    """Spans by their place in the sentence: what follows "is a" (English), what stands where the question word stands (Chinese).
+
+    The Chinese ones reach from the word before the question word to the next comma.
+    """
+    matches = list(_IS_A.finditer(text))
     for form in question.left if has_cjk(text) else ():
-        for found in re.finditer(
-            rf"{re.escape(form)}[了在于是为由被的从叫作做到过：:“「《]{{0,3}}([^，。；！？,;（）()“”「」《》…\n]{{2,16}})",
-            text,
-        ):
-            spans.append(Span(found.group(1), found.start(1), found.end(1), "phrase"))
-    return spans
+        matches += re.finditer(re.escape(form) + _SLOT, text)
+    return [Span(found.group(1), found.start(1), found.end(1), "phrase") for found in matches]
 
 
 def _dates_for(question: Question, text: str) -> list[Span]:
@@ -90,11 +93,11 @@ def _dates_for(question: Question, text: str) -> list[Span]:
     found = dates(text)
     if not _YEAR_ONLY.search(question.text):
         return found
-    spans = []
-    for span in found:
-        if year := re.search(r"\d{4}年?|\d{1,4}年", span.text):
-            spans.append(replace(span, text=year.group(), start=span.start + year.start(), end=span.start + year.end()))
-    return spans
+    return [
+        replace(span, text=year.group(), start=span.start + year.start(), end=span.start + year.end())
+        for span in found
+        if (year := re.search(r"\d{4}年?|\d{1,4}年", span.text))
+    ]
 
 
 def phrases(text: str, question: Question) -> list[Span]:
@@ -138,7 +141,7 @@ def _trim(question: Question, span: Span) -> Span:
     cut = 0
     for i, (word, _) in enumerate(words[:-1]):
         if word.endswith(("'s", "’s")) or stem(fold(word)) in attribute:
-            cut = words[i + 1][1]
+            cut = next((start for later, start in words[i + 1 :] if later.lower() not in STOP_EN), cut)
     return replace(span, text=span.text[cut:], start=span.start + cut) if cut else span
 
 

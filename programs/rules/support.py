@@ -1,10 +1,10 @@
-"""Whether passages carry a claim, and which sentence to quote for an answer."""
+"""Whether passages carry a claim."""
 
 import re
 from collections.abc import Sequence
 
-from reflective_rag.programs.rules.compare import decide_with_coverage, negated
-from reflective_rag.programs.rules.evidence import Evidence, Hits, Line, gather, merge, scale
+from reflective_rag.programs.rules.deciding import decide_with_coverage, negated, yes_or_no
+from reflective_rag.programs.rules.evidence import Evidence, Line, gather, merge, scale
 from reflective_rag.programs.rules.matching import fold, has_cjk, hits
 from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.spans import candidates
@@ -25,19 +25,9 @@ SURE = 0.8
 SHORT_WORDS, SHORT_CHARACTERS = 8, 16
 """A claim up to this length (English, Chinese) that does not repeat the question is a short answer, not a statement."""
 
-_YES_NO = {
-    "yes": True,
-    "no": False,
-    "true": True,
-    "false": False,
-    "是": True,
-    "是的": True,
-    "否": False,
-    "不是": False,
-    "不": False,
-    "没有": False,
-}
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_SAYS = re.compile(r"\b(?:is|was|are|were|has|had|have|did|does|will)\b|[是在于了把被](?=.)", re.IGNORECASE)
+_PARTS = re.compile(r"[；;]")
 _PROBLEMS = {
     "en": {
         "empty": "The claim is empty.",
@@ -72,15 +62,29 @@ def check_support(question: str, claim: str, passages: Sequence[Passage]) -> Cla
     if not fold(claim).strip():
         return _verdict(asked, claim, "not_supported", (), "empty")
     evidence = gather(asked, passages)
-    answer = _YES_NO.get(fold(claim).strip(" .。!！"))
+    answer = yes_or_no(claim)
     if answer is not None and asked.kind == "yes_no":
         return _yes_no(evidence, claim, answer)
-    found = _short(evidence, claim) if _is_short(asked, claim) else _statement(evidence, claim)
+    found = _judge(evidence, claim)
     if found.support == "supported":
         stale = {evidence.pages[i].passage.id for i in outdated_pages(evidence)}
         if stale and set(found.passage_ids) <= stale:
             return _verdict(asked, claim, "partially", found.passage_ids, "old")
     return found
+
+
+def _judge(evidence: Evidence, claim: str) -> ClaimSupport:
+    """Verdict on one claim; a list of short answers (A；B) is supported when each member is."""
+    question = evidence.question
+    parts = [part.strip() for part in _PARTS.split(claim) if part.strip()]
+    if len(parts) < 2 or not all(_is_short(question, part) for part in parts):
+        return _short(evidence, claim) if _is_short(question, claim) else _statement(evidence, claim)
+    verdicts = [_short(evidence, part) for part in parts]
+    ids = [passage_id for verdict in verdicts for passage_id in verdict.passage_ids]
+    if len({verdict.support for verdict in verdicts}) == 1 and verdicts[0].support != "contradicted":
+        return verdicts[0].model_copy(update={"claim": claim, "passage_ids": tuple(dict.fromkeys(ids))})
+    held = [passage_id for v in verdicts if v.support in ("supported", "partially") for passage_id in v.passage_ids]
+    return _verdict(question, claim, "partially" if held else "not_supported", held, "part" if held else "none")
 
 
 def _verdict(
@@ -93,14 +97,17 @@ def _verdict(
 def _is_short(question: Question, claim: str) -> bool:
     size = len(claim) <= SHORT_CHARACTERS if has_cjk(claim) else len(claim.split()) <= SHORT_WORDS
     repeated = hits(question.terms, claim)
-    return size and (not repeated or sum(h > 0 for h in repeated) < max(2, len(repeated) / 2))
+    says = negated(claim) or (
+        _SAYS.search(claim) is not None and len(claim.split() if not has_cjk(claim) else claim) > 4
+    )
+    return size and not says and (not repeated or sum(h > 0 for h in repeated) < max(2, len(repeated) / 2))
 
 
 def _yes_no(evidence: Evidence, claim: str, answer: bool) -> ClaimSupport:
     draft, coverage = decide_with_coverage(evidence)
     if not draft.answer or coverage < SURE:
         return _verdict(evidence.question, claim, "partially", draft.cited, "yes_no")
-    agrees = _YES_NO[draft.answer] == answer
+    agrees = yes_or_no(draft.answer) == answer
     return _verdict(
         evidence.question, claim, "supported" if agrees else "contradicted", draft.cited, "" if agrees else "negation"
     )
@@ -180,43 +187,37 @@ def _differs(question: Question, claim: str, value: str) -> bool:
 
 
 def _statement(evidence: Evidence, claim: str) -> ClaimSupport:
+    """The best verdict of any sentence with its neighbours; passages that give the same verdict are named together."""
     own, _ = _claim_hits(evidence, claim)
-    worded = [not term.text[0].isdigit() for term in own.question.terms]
-    best: tuple[int, float, ClaimSupport] | None = None
-    for page in own.pages:
-        for i, line in enumerate(page.lines):
-            near = [
-                line.own,
-                scale(page.title, 0.9),
-                *(scale(page.lines[j].own, 0.9) for j in (i - 1, i + 1) if 0 <= j < len(page.lines)),
-            ]
-            rank, verdict = _judge_line(
-                evidence, claim, line, own.coverage(merge(*near)), own.coverage(merge(*near), worded), page.passage
-            )
-            key = (rank, own.coverage(merge(*near)), verdict)
-            if best is None or key[:2] > best[:2]:
-                best = key
-    return best[2] if best else _verdict(evidence.question, claim, "not_supported", (), "none")
+    verdicts = [_judge_line(own, evidence.question, claim, line) for page in own.pages for line in page.lines]
+    if not verdicts:
+        return _verdict(evidence.question, claim, "not_supported", (), "none")
+    rank, _, best = max(verdicts, key=lambda verdict: verdict[:2])
+    ids = [passage_id for other, _, verdict in verdicts if other == rank for passage_id in verdict.passage_ids]
+    return best.model_copy(update={"passage_ids": tuple(dict.fromkeys((*best.passage_ids, *ids)))})
 
 
-def _judge_line(
-    evidence: Evidence, claim: str, line: Line, coverage: float, worded: float, passage: Passage
-) -> tuple[int, ClaimSupport]:
-    """Verdict of one sentence on a statement, with its rank: support beats contradiction beats part beats nothing."""
-    question, ids = evidence.question, (passage.id,)
-    missing = _digits(claim) - _digits(line.text) - _digits(passage.title)
+def _judge_line(own: Evidence, question: Question, claim: str, line: Line) -> tuple[int, float, ClaimSupport]:
+    """Rank, coverage and verdict of one sentence: support beats contradiction beats part beats nothing."""
+    page = own.pages[line.page]
+    at = page.lines.index(line)
+    near = (scale(page.lines[i].own, 0.9) for i in (at - 1, at + 1) if 0 <= i < len(page.lines))
+    held = merge(line.own, scale(page.title, 0.9), *near)
+    worded = own.coverage(held, [not term.text[0].isdigit() for term in own.question.terms])
+    said = [not term.text[0].isdigit() and not term.entity for term in own.question.terms]
+    coverage, ids = own.coverage(held), (page.passage.id,)
+    missing = _digits(claim) - _digits(line.text) - _digits(page.passage.title)
     flipped = negated(claim) != negated(line.text)
     if coverage >= FULL and not missing and not flipped:
-        return 3, _verdict(question, claim, "supported", ids)
+        return 3, coverage, _verdict(question, claim, "supported", ids)
     if worded >= MOST and missing and _same_units(claim, line.text):
-        return 2, _verdict(
-            question, claim, "contradicted", ids, "value", ", ".join(sorted(_digits(line.text) - _digits(claim)))
-        )
+        other = ", ".join(sorted(_digits(line.text) - _digits(claim)))
+        return 2, coverage, _verdict(question, claim, "contradicted", ids, "value", other)
     if worded >= MOST and flipped and not missing:
-        return 2, _verdict(question, claim, "contradicted", ids, "negation")
-    if coverage >= HALF:
-        return 1, _verdict(question, claim, "partially", ids, "part")
-    return 0, _verdict(question, claim, "not_supported", (), "none")
+        return 2, coverage, _verdict(question, claim, "contradicted", ids, "negation")
+    if coverage >= HALF and (not any(said) or own.coverage(held, said) > 0):
+        return 1, coverage, _verdict(question, claim, "partially", ids, "part")
+    return 0, coverage, _verdict(question, claim, "not_supported", (), "none")
 
 
 def _same_units(claim: str, text: str) -> bool:
@@ -226,29 +227,3 @@ def _same_units(claim: str, text: str) -> bool:
         return True
     units = {span.unit for span in numbers(claim)}
     return any(span.unit in units for span in numbers(text) if not _digits(span.text) <= _digits(claim))
-
-
-def locate_quote(question: str, answer: str, passage: Passage) -> tuple[str, int, int] | None:
-    """The sentence of the passage that carries the answer best, as (quote, start, end) with `passage.text[start:end] == quote`.
-
-    None when no sentence shares content with the answer (yes and no have none of their own: the question's terms decide there).
-    """
-    asked = analyse(question)
-    evidence = gather(asked, (passage,))
-    bare = _YES_NO.get(fold(answer).strip(" .。!！")) is not None
-    own = evidence if bare else gather(analyse(answer), (passage,))
-    literal = fold(answer).strip(" .。")
-    best: tuple[float, Line] | None = None
-    for line, answer_line in zip(evidence.pages[0].lines, own.pages[0].lines, strict=True):
-        share = _answer_share(own, literal, bare, answer_line)
-        score = 2 * share + evidence.coverage(line.context)
-        if share > 0 and (best is None or score > best[0]):
-            best = (score, line)
-    return (best[1].text, best[1].start, best[1].end) if best else None
-
-
-def _answer_share(own: Evidence, literal: str, bare: bool, line: Line) -> float:
-    held: Hits = line.own
-    if not bare and literal and literal in fold(line.text):
-        return 1.0
-    return own.coverage(held)

@@ -1,21 +1,11 @@
-"""Typed spans in a text: numbers with their unit, dates, names. Offsets are into the text given."""
+"""Typed spans in a text: numbers with their unit, and dates. Offsets are into the text given."""
 
 import re
 from dataclasses import dataclass
 from typing import Literal
 
-from reflective_rag.programs.rules.matching import fold, has_cjk, segmenter
-from reflective_rag.programs.rules.words import (
-    MONTH_WORDS,
-    MONTHS,
-    NUMBER_WORDS,
-    PLACE_ENDINGS_ZH,
-    STOP_EN,
-    STOP_ZH,
-    SURNAMES_ZH,
-    TRANSLITERATION_ZH,
-    WEEKDAYS,
-)
+from reflective_rag.programs.rules.matching import fold
+from reflective_rag.programs.rules.words import MONTHS, NUMBER_WORDS, STOP_EN
 
 SpanKind = Literal["number", "date", "person", "place", "name", "quoted", "phrase"]
 
@@ -50,6 +40,16 @@ _NUMBER = re.compile(
     rf"(?:[\s-]?(?P<scale>{_SCALE})|(?P<zh>[十百千万亿兆]+)(?P<rest>\d+[万千百])?)?(?:\s?(?P<percent>%|‰|percent\b|per cent\b))?",
     re.IGNORECASE,
 )
+_POWERS_EN = {
+    "hundred": 1e2,
+    "thousand": 1e3,
+    "k": 1e3,
+    "million": 1e6,
+    "m": 1e6,
+    "billion": 1e9,
+    "bn": 1e9,
+    "trillion": 1e12,
+}
 _POWERS_ZH = {"十": 1e1, "百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "兆": 1e12}
 _WORD_NUMBER = re.compile(
     rf"\b(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})(?:[\s-](?:{'|'.join(NUMBER_WORDS)}))*\b",
@@ -62,30 +62,15 @@ _UNIT_EN = re.compile(r"[\s-]{0,2}([A-Za-z²³°]+)")
 _UNIT_ZH = re.compile(
     r"\s?(分钟|小时|公分|人次|华里|光年|平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|公斤|千克|公顷|英里|英尺|个百分点|美元|人民币|欧元|英镑|日元|[㐀-䶿一-鿿])"
 )
-_QUOTED = re.compile(r"《([^》]{1,60})》|“([^”]{1,60})”|「([^」]{1,60})」|『([^』]{1,60})』|\"([^\"]{1,60})\"")
-_WORD = re.compile(r"\w+(?:[.'’&–-]\w+)*(?:(?<=\b\w)\.)?")
-_LINKS = frozenset("of the de von van der den di da la le du del bin al el y & for at ibn st".split())
-_ZH_NAME_TAGS: dict[str, SpanKind] = {
-    "nr": "person",
-    "nrt": "person",
-    "nrfg": "person",
-    "ns": "place",
-    "nt": "name",
-    "nz": "name",
-    "eng": "name",
-}
-_DOTTED = re.compile(rf"[{TRANSLITERATION_ZH}A-Z]{{1,7}}(?:[·•・‧∙][{TRANSLITERATION_ZH}A-Z]{{1,8}})+")
 
 
 def dates(text: str) -> list[Span]:
     """Days, months, years, decades and centuries, longest form first."""
-    return [
-        Span(
-            found.group().strip(), found.start() + len(found.group()) - len(found.group().lstrip()), found.end(), "date"
-        )
-        for found in _DATE.finditer(text)
-        if found.group().strip()
-    ]
+    spans = []
+    for found in _DATE.finditer(text):
+        piece = found.group().lstrip(" -")
+        spans.append(Span(piece, found.end() - len(piece), found.end(), "date"))
+    return spans
 
 
 def numbers(text: str) -> list[Span]:
@@ -109,17 +94,10 @@ def numbers(text: str) -> list[Span]:
 
 def _number(text: str, found: re.Match[str]) -> Span:
     start = found.start() + len(found.group()) - len(found.group().lstrip())
-    percent, currency = found["percent"], found["currency"]
-    if percent or currency:
-        return Span(
-            text[start : found.end()].rstrip(),
-            start,
-            start + len(text[start : found.end()].rstrip()),
-            "number",
-            fold(percent or currency),
-        )
-    unit, end = _unit_after(text, found.end())
-    return Span(text[start:end].rstrip(), start, start + len(text[start:end].rstrip()), "number", unit)
+    sign = found["percent"] or found["currency"]
+    unit, end = (fold(sign), found.end()) if sign else _unit_after(text, found.end())
+    piece = text[start:end].rstrip()
+    return Span(piece, start, start + len(piece), "number", unit)
 
 
 def _unit_after(text: str, end: int) -> tuple[str, int]:
@@ -137,116 +115,8 @@ def amount(span: Span) -> float | None:
     if not found:
         return None
     scale = (found["scale"] or "").lower()
-    factor = {
-        "hundred": 1e2,
-        "thousand": 1e3,
-        "k": 1e3,
-        "million": 1e6,
-        "m": 1e6,
-        "billion": 1e9,
-        "bn": 1e9,
-        "trillion": 1e12,
-    }.get(scale, 1.0)
+    factor = _POWERS_EN.get(scale, 1.0)
     for char in found["zh"] or "":
         factor *= _POWERS_ZH[char]
     rest = float(found["rest"][:-1]) * _POWERS_ZH[found["rest"][-1]] if found["rest"] else 0.0
     return float(re.sub(r"[ ,]", "", found["digits"])) * factor + rest
-
-
-def quoted(text: str) -> list[Span]:
-    """What stands in quotation marks or 《》, without them."""
-    spans = []
-    for found in _QUOTED.finditer(text):
-        group = next(i for i in range(1, 6) if found.group(i) is not None)
-        spans.append(Span(found.group(group), found.start(group), found.end(group), "quoted"))
-    return spans
-
-
-def names(text: str) -> list[Span]:
-    """Names of persons, places, organisations and works, as far as spelling (English) or the segmenter's tags (Chinese) show them."""
-    return _names_zh(text) if has_cjk(text) else _names_en(text)
-
-
-def _names_en(text: str) -> list[Span]:
-    words = [(found.group(), found.start(), found.end()) for found in _WORD.finditer(text)]
-    spans: list[Span] = []
-    i = 0
-    while i < len(words):
-        if not _is_name_word(words[i][0]):
-            i += 1
-            continue
-        last = j = i
-        while j + 1 < len(words) and text[words[j][2] : words[j + 1][1]] in (" ", "  ") and j + 1 - last <= 3:
-            j += 1
-            word = words[j][0]
-            if _is_name_word(word) or (word.isdigit() and len(word) < 4 and j - last == 1):
-                last = j
-            elif word.lower() not in _LINKS and not word[0].isupper():
-                break
-        start, end = words[i][1], words[last][2]
-        spans.append(
-            Span(
-                text[start:end].removesuffix("'s").removesuffix("’s"),
-                start,
-                start + len(text[start:end].removesuffix("'s").removesuffix("’s")),
-                "name",
-            )
-        )
-        i = last + 1
-    return spans
-
-
-def _is_name_word(word: str) -> bool:
-    low = word.lower().rstrip(".")
-    return (
-        word[0].isupper() and low not in STOP_EN and low not in MONTH_WORDS - {"may", "march"} and low not in WEEKDAYS
-    )
-
-
-def _names_zh(text: str) -> list[Span]:
-    dotted = [Span(m.group(), m.start(), m.end(), "person") for m in _DOTTED.finditer(text)]
-    pieces: list[tuple[str, str, int, int]] = []
-    position = 0
-    for word, tag in segmenter().tag(text):
-        pieces.append((word, tag, position, position + len(word)))
-        position += len(word)
-    spans: list[Span] = []
-    i = 0
-    while i < len(pieces):
-        kind = _zh_kind(pieces[i][0], pieces[i][1])
-        if kind is None:
-            i += 1
-            continue
-        j = i
-        while j + 1 < len(pieces) and _zh_joins(pieces, i, j + 1, kind):
-            j += 1
-        while pieces[j][0] == " ":
-            j -= 1
-        spans.append(Span(text[pieces[i][2] : pieces[j][3]], pieces[i][2], pieces[j][3], kind))
-        i = j + 1
-    kept = [span for span in spans if not any(d.start < span.end and span.start < d.end for d in dotted)]
-    return sorted(kept + dotted, key=lambda span: span.start)
-
-
-def _zh_kind(word: str, tag: str) -> SpanKind | None:
-    if len(word) > 2 and word[-1] in PLACE_ENDINGS_ZH and tag in ("nr", "nz", "ns"):
-        return "place"
-    kind = _ZH_NAME_TAGS.get(tag)
-    return None if kind == "person" and len(word) < 2 else kind
-
-
-def _zh_joins(pieces: list[tuple[str, str, int, int]], first: int, j: int, kind: SpanKind) -> bool:
-    """Whether piece `j` goes on with the name that starts at `first`: 泰恩|威尔, 柯文|哲, Sky| |Digital, 泰国|曼谷."""
-    word, tag = pieces[j][:2]
-    so_far = pieces[j - 1][3] - pieces[first][2]
-    if kind == "name":
-        return (
-            tag in ("eng", "nz", "nt")
-            or (word == " " and j + 1 < len(pieces) and pieces[j + 1][1] == "eng")
-            or (tag == "m" and word.isascii())
-        )
-    if kind == "place":
-        return tag == "ns" or (tag == "nt" and so_far < 5)
-    if pieces[first][1] == "nr" and so_far == 2 and pieces[first][0][0] in SURNAMES_ZH:
-        return len(word) == 1 and tag not in ("x", "uj", "p", "c", "v", "d", "r", "f", "ul") and word not in STOP_ZH
-    return tag == "nrt" and pieces[j - 1][1] == "nrt"

@@ -135,6 +135,12 @@ PLACE_NOUNS_EN = frozenset(
 PLACE_ENDINGS_ZH = "省市县区国州镇乡村岛湖河江山港洲郡路街府道"
 """Last characters of many Chinese place names."""
 
+NUMBER_NOUNS_EN = frozenset(
+    """population number percentage height length area price revenue age size distance capacity cost budget salary score amount proportion
+    depth width weight temperature elevation altitude speed rate""".split()
+)
+"""English nouns after "which" or "what" that ask for a number."""
+
 PERSON_NOUNS_EN = frozenset(
     """person man woman actor actress singer author writer director player president king queen artist musician rapper scientist architect
     politician general emperor composer producer""".split()
@@ -145,6 +151,12 @@ OFFICES_EN = "president|prime minister|chancellor|ceo|chief executive|mayor|gove
 OFFICES_ZH = "总统|总理|首相|主席|市长|省长|州长|国王|女王|教皇|首席执行官|CEO|董事长|校长|主教练|部长|书记|行长"
 """Offices whose holder changes: a present-tense question about one asks about now."""
 
+BODIES_EN = frozenset(
+    """university college school institute academy records pictures studios award awards prize library museum company corporation inc ltd
+    county city river lake street church party island festival theatre theater press times magazine""".split()
+)
+"""English words in names of bodies, places and prizes: a name that holds one is no person."""
+
 SMALLER_EN = frozenset(
     "older earlier earliest oldest first before smaller smallest fewer fewest less least lower lowest shorter shortest lighter".split()
 )
@@ -153,10 +165,11 @@ LARGER_EN = frozenset(
     greater heavier deeper wider""".split()
 )
 AGE_EN = frozenset(
-    "older oldest younger youngest earlier earliest later latest first before after last recent recently longer longest".split()
+    "older oldest younger youngest earlier earliest later latest first before after last recent recently".split()
 )
 """Comparatives that compare dates (or spans of time) rather than amounts."""
 
+YOUNGER_ZH = ("年龄更小", "年纪更小", "岁数更小", "更年轻", "年轻")
 SMALLER_ZH = (
     "更早",
     "较早",
@@ -218,5 +231,6 @@ TRANSLITERATION_ZH = (
     "加贾简杰金京卡凯坎康考科克肯孔库夸拉莱兰朗劳勒雷里利丽莉莲林琳龙隆卢鲁路吕伦罗洛马玛迈麦曼芒毛梅门蒙米密明莫默墨姆穆纳娜南内尼妮宁纽农努诺欧帕派潘庞佩彭"
     "皮平泼普奇齐乔钦琼丘让热日荣瑞若萨塞桑瑟森沙莎山尚舍圣施什史士舒朔斯丝司松苏孙索塔泰坦汤特滕提廷图托脱瓦万旺威韦维魏温文翁沃乌吾西希锡夏香肖谢辛欣休雪"
     "逊雅亚延扬杨耶叶伊英尤于约泽曾扎詹张珍朱兹宗祖佐"
+    "奎顿赛茨捷涅甘果雨柴缪黎蕾娅薇黛茜翰嘉裴坚蓬赖郎隋腓仁岑崔颇诗帖"
 )
 """Characters that Chinese writes foreign names with, enough to find where a dotted name (玛丽·麦特琳) begins and ends."""

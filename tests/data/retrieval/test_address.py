@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -225,5 +226,6 @@ def test_auto_degrades_where_the_recorded_embedder_is_missing(tmp_path):
 @pytest.mark.parametrize("setting", ["vector_top_k", "keyword_top_k"])
 def test_no_candidates_is_no_search(setting):
     """Candidate numbers below 1 are refused."""
+    settings: dict[str, Any] = {setting: 0}
     with pytest.raises(ConfigError, match=setting):
-        open_retriever("memory:", embedder="none", **{setting: 0})
+        open_retriever("memory:", embedder="none", **settings)

@@ -1,0 +1,138 @@
+"""`bench loop`: import time, overhead per question, side-by-side critics, and throughput, each against bare DSPy."""
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import dspy
+
+from reflective_rag.experiments.bench.engine import steady_lm
+from reflective_rag.programs import ReflectiveRAG
+from reflective_rag.signatures.answering import AnswerQuestion
+from reflective_rag.signatures.evidence import AssessEvidence
+from reflective_rag.signatures.types import Passage
+
+LATENCY = 0.2
+"""Seconds a call takes in the measurements of parallel work."""
+QUESTION = "Which painter influenced Lorenzo Monaco?"
+_TEXTS = (
+    "Lorenzo Monaco was influenced by Giotto, a painter and architect.",
+    "Giotto di Bondone was born near Florence.",
+    "Agnolo Gaddi was a painter in Florence.",
+    "Spinello Aretino worked in Arezzo.",
+    "Mariotto di Nardo painted frescoes.",
+)
+PASSAGES = [Passage(id=f"p{i}", text=text) for i, text in enumerate(_TEXTS, 1)]
+
+
+def run(repeats: int = 9) -> list[dict[str, Any]]:
+    """Every measurement: name, ours and bare in seconds (median), their ratio, the target, and n."""
+    return [_imports(max(3, repeats // 2)), _overhead(repeats), _side_by_side(repeats), _throughput(max(3, repeats // 3))]
+
+
+def _search(query: str, k: int) -> list[Passage]:
+    return PASSAGES[:k]
+
+
+def _imports(repeats: int) -> dict[str, Any]:
+    """Interpreter start to import done, in fresh processes, alternating."""
+
+    def start(module: str) -> float:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", f"import {module}"], check=True, capture_output=True)
+        return time.perf_counter() - started
+
+    pairs = [(start("reflective_rag.programs"), start("dspy")) for _ in range(repeats)]
+    return _row("import reflective_rag.programs / import dspy", pairs, "<= 1.2", lambda ratio: ratio <= 1.2)
+
+
+def _overhead(repeats: int) -> dict[str, Any]:
+    """One question that one round answers, against the two bare calls it makes, on an engine without latency."""
+    rag, answer, assess = ReflectiveRAG(search=_search, k=5), dspy.Predict(AnswerQuestion), dspy.Predict(AssessEvidence)
+    numbered = "\n".join(f"[{i}] {p.text}" for i, p in enumerate(PASSAGES, 1))
+    inputs = {"question": QUESTION, "passages": numbered}
+
+    def bare() -> None:
+        answer(**inputs)
+        assess(**inputs, requirements="not listed yet", today="2026-11-30")
+
+    with dspy.context(lm=steady_lm(0.0)):
+        pairs = _alternate(lambda: rag(question=QUESTION), bare, repeats, inner=20)
+    return _row("one-round question / its bare Predict calls", pairs, "<= 1.5", lambda ratio: ratio <= 1.5)
+
+
+def _side_by_side(repeats: int) -> dict[str, Any]:
+    """Mode `separate` makes 9 critic calls and one answer that do not depend on each other: the longest chain is one call."""
+    rag = ReflectiveRAG(search=_search, k=5, mode="separate", soft_verdicts=False)
+    answer = dspy.Predict(AnswerQuestion)
+    with dspy.context(lm=steady_lm(LATENCY)):
+        pairs = _alternate(
+            lambda: rag(question=QUESTION), lambda: answer(question=QUESTION, passages="[1] x"), repeats, inner=1
+        )
+    return _row("separate assessment / longest chain (1 call)", pairs, "<= 1.3", lambda ratio: ratio <= 1.3)
+
+
+def _throughput(repeats: int, questions: int = 64) -> dict[str, Any]:
+    """64 questions at once through `acall`, against bare `Predict.acall` making the same calls; ratio of throughputs."""
+    rag, answer, assess = ReflectiveRAG(search=_search, k=5), dspy.Predict(AnswerQuestion), dspy.Predict(AssessEvidence)
+    numbered = "\n".join(f"[{i}] {p.text}" for i, p in enumerate(PASSAGES, 1))
+    inputs = {"question": QUESTION, "passages": numbered}
+
+    async def ours() -> None:
+        await asyncio.gather(*(rag.acall(question=QUESTION) for _ in range(questions)))
+
+    async def bare() -> None:
+        calls = []
+        for _ in range(questions):
+            calls.append(answer.acall(**inputs))
+            calls.append(assess.acall(**inputs, requirements="not listed yet", today="2026-11-30"))
+        await asyncio.gather(*calls)
+
+    with dspy.context(lm=steady_lm(LATENCY)):
+        pairs = _alternate(lambda: _own_loop(ours), lambda: _own_loop(bare), repeats, inner=1)
+    row = _row("64 questions through acall: throughput / bare acall", pairs, ">= .9", lambda ratio: True)
+    row["ratio"] = round(1 / row["ratio"], 3)
+    row["met"] = row["ratio"] >= 0.9
+    return row
+
+
+def _own_loop(work: Callable[[], Any]) -> None:
+    """Run in a thread of its own, so that a benchmark may itself be called from a running event loop."""
+    import contextvars
+
+    context = contextvars.copy_context()
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(context.run, lambda: asyncio.run(work())).result()
+
+
+def _alternate(ours: Callable[[], Any], bare: Callable[[], Any], repeats: int, *, inner: int) -> list[tuple[float, float]]:
+    """Seconds per call of both, taken in turn so that a busy machine slows both; the first pair warms up and is left out."""
+
+    def timed(work: Callable[[], Any]) -> float:
+        started = time.perf_counter()
+        for _ in range(inner):
+            work()
+        return (time.perf_counter() - started) / inner
+
+    return [(timed(ours), timed(bare)) for _ in range(repeats + 1)][1:]
+
+
+def _row(name: str, pairs: list[tuple[float, float]], target: str, met: Callable[[float], bool]) -> dict[str, Any]:
+    ratios = [ours / bare for ours, bare in pairs]
+    ratio = statistics.median(ratios)
+    return {
+        "name": name,
+        "ours_seconds": round(statistics.median(ours for ours, _ in pairs), 5),
+        "bare_seconds": round(statistics.median(bare for _, bare in pairs), 5),
+        "ratio": round(ratio, 3),
+        "lowest": round(min(ratios), 3),
+        "highest": round(max(ratios), 3),
+        "target": target,
+        "met": met(ratio),
+        "n": len(pairs),
+    }

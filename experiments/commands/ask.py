@@ -1,0 +1,140 @@
+"""`reflective-rag ask`: one question, one answer with its evidence."""
+
+import sys
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reflective_rag.experiments import options
+
+if TYPE_CHECKING:
+    from reflective_rag.programs.drivers import Event
+    from reflective_rag.programs.lm.resolve import Model
+    from reflective_rag.programs.module import RagModule
+    from reflective_rag.signatures.types import Result
+
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="θ, rounds and k together: `critical`, `general`, `research`, `exhaustive`."
+    ),
+]
+Today = Annotated[
+    datetime | None, typer.Option("--today", metavar="DATE", formats=["%Y-%m-%d"], help="The date that “now” means.")
+]
+Stream = Annotated[bool, typer.Option("--stream", help="Tell every step while it happens; JSON Lines with --json.")]
+
+
+def command(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In English or Chinese.")],
+    program: options.Program = None,
+    artifact: options.Artifact = None,
+    corpus: options.Corpus = None,
+    embedder: options.Embedder = "auto",
+    k: options.K = None,
+    preset: Preset = None,
+    mode: options.Mode = None,
+    option: options.Option = None,
+    today: Today = None,
+    lm: options.Lm = None,
+    record: options.Record = None,
+    replay: options.Replay = None,
+    temperature: options.Temperature = None,
+    max_tokens: options.MaxTokens = None,
+    stream: Stream = False,
+    json: options.Json = False,
+) -> None:
+    """Answer one question, with citations and judged evidence.
+
+    Without --corpus the bundled sample is asked:
+
+        reflective-rag ask "Who wrote One Hundred Years of Solitude?"
+
+        reflective-rag ask "《百年孤独》的作者是谁？" --json
+
+        reflective-rag ask "…" --corpus my.jsonl --lm openai/gpt-4o-mini
+    """
+    from reflective_rag.experiments.console import only_results, progress_bar
+    from reflective_rag.experiments.corpora import open_search, search_note
+    from reflective_rag.experiments.models import asking, model_named, open_model
+    from reflective_rag.experiments.systems import parse_options, pick_system
+    from reflective_rag.programs.module import check_question
+
+    check_question(question)
+    given = {"k": k, "preset": preset, "mode": mode}
+    chosen = parse_options(option or []) | {name: value for name, value in given.items() if value is not None}
+    stdout = sys.stdout
+    with only_results():
+        model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
+        system = pick_system(program, artifact, model, options=chosen, today=today.date() if today else None)
+        with progress_bar() as bar:
+            indexing = partial(bar, "indexing passages")
+            search = open_search(corpus or ["sample"], embedder=embedder, progress=indexing)
+        with search, asking(model):
+            system.searching(search)
+            asked = model_named(system.program, model)
+            result = _answer(system.program, question, stdout if json else sys.stderr, stream=stream, json=json)
+    _refuse_silent_failure(result, model)
+    notes = [*system.notes, *filter(None, [search_note(search, embedder)])]
+    about = {"question": question, "program": system.program.name, "lm": asked}
+    document = {**about, **result.model_dump(mode="json"), "notes": notes}
+    _show(document, result, notes, json=json, stream=stream)
+
+
+def _answer(program: "RagModule", question: str, events_to: Any, *, stream: bool, json: bool) -> "Result":
+    from reflective_rag.programs.module import result_of
+
+    if not stream:
+        return result_of(program(question=question))
+    result = None
+    for event in program.stream(question):
+        if event.kind == "result":
+            result = result_of(event.result)
+        else:
+            _tell(event, events_to, json=json)
+    assert result is not None, "a stream ends with the result"
+    return result
+
+
+def _tell(event: "Event", to: Any, *, json: bool) -> None:
+    from json import dumps
+
+    if json:
+        line: dict[str, Any] = {"event": event.kind}
+        line |= {"step": event.step} if event.step else {}
+        line |= {"queries": list(event.queries)} if event.queries else {}
+        line |= {"round": event.round.model_dump(mode="json")} if event.round else {}
+        text = dumps(line, ensure_ascii=False)
+    elif event.kind == "round" and event.round is not None:
+        decision = event.round.decision
+        text = f"· round {event.round.number}: {decision.action}, {decision.reason}" if decision else "· round"
+    else:
+        text = f"· {event.step} {event.kind}" + (f": {'; '.join(event.queries)}" if event.queries else "")
+    to.write(text + "\n")
+    to.flush()
+
+
+def _refuse_silent_failure(result: "Result", model: "Model") -> None:
+    """A model was named and not one of its calls succeeded: an answer by rules is not what was asked for."""
+    from reflective_rag.experiments.models import unreachable
+
+    if model.lm is None or result.stop_reason != "model_error":
+        return
+    if any(usage.prompt_tokens or usage.completion_tokens for usage in result.usage.values()):
+        return
+    reasons = [warning.message for warning in result.warnings if warning.code == "model_degraded"]
+    raise unreachable(model.name, reasons[0].partition("(")[2].removesuffix(")") if reasons else "every call failed")
+
+
+def _show(document: dict[str, Any], result: "Result", notes: list[str], *, json: bool, stream: bool) -> None:
+    from reflective_rag.experiments.console import note, print_json
+    from reflective_rag.experiments.printing import print_answer
+
+    if json:
+        print_json({"event": "result", **document} if stream else document, indent=None if stream else 2)
+        return
+    print_answer(result, document["lm"])
+    for text in notes:
+        note(text)

@@ -1,0 +1,89 @@
+"""`reflective-rag compare`: several systems on the same questions."""
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from reflective_rag.experiments import options
+
+
+def command(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME_OR_DIR...", help="Programs or artefacts; the first is the baseline.", show_default=False
+        ),
+    ],
+    data: options.Data,
+    corpus: options.Corpus = None,
+    embedder: options.Embedder = "auto",
+    limit: options.Limit = None,
+    seed: options.Seed = None,
+    threads: options.Threads = 1,
+    k: options.K = None,
+    lm: options.Lm = None,
+    record: options.Record = None,
+    replay: options.Replay = None,
+    temperature: options.Temperature = None,
+    max_tokens: options.MaxTokens = None,
+    metric: options.Metric = None,
+    tracking: options.Tracking = "sqlite:///mlflow.db",
+    experiment: options.Experiment = "reflective-rag",
+    json: options.Json = False,
+) -> None:
+    """Score several programs side by side, with paired differences.
+
+    reflective-rag compare naive reflective artifacts/my --data sample:dev
+    """
+    from reflective_rag.data.records import pool, record_fingerprint
+    from reflective_rag.experiments.comparing import compare
+    from reflective_rag.experiments.console import only_results, progress_bar
+    from reflective_rag.experiments.corpora import load_data, open_search, search_note
+    from reflective_rag.experiments.measuring import check_metric
+    from reflective_rag.experiments.models import asking, open_model, ping
+    from reflective_rag.experiments.recipes import OWN
+    from reflective_rag.experiments.systems import any_system
+    from reflective_rag.experiments.tracking import check_store, tracked
+
+    names = corpus or [OWN]
+    with only_results(), progress_bar() as bar:
+        everything = load_data(data)
+        records = load_data(data, limit=limit, seed=seed)
+        check_metric(metric)
+        model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
+        chosen = {} if k is None else {"k": k}
+        built = [any_system(name, model, options=chosen) for name in systems]
+        check_store(tracking)
+        params = {"lm": model.name, "data": data, "n": len(records), "fingerprint": record_fingerprint(records)}
+        params |= {"corpus": ", ".join(names), "embedder": embedder, "systems": ", ".join(systems)}
+        indexing = partial(bar, "indexing passages")
+        with asking(model), open_search(names, pool(everything), embedder=embedder, progress=indexing) as search:
+            ping(model)
+            built = [system.searching(search) for system in built]
+            with tracked(
+                "compare", experiment=experiment, uri=tracking, params=params, tags={"kind": "compare"}
+            ) as run:
+                compared = compare(built, records, model, metric=metric, threads=threads, log=run, progress=bar)
+                run_id = run.run_id
+    document = {"data": data, "lm": model.name, "corpus": names, "n": len(records), "baseline": systems[0]}
+    document |= {"systems": compared, "run_id": run_id, "notes": list(filter(None, [search_note(search, embedder)]))}
+    _show(document, json=json)
+
+
+def _show(document: dict[str, Any], *, json: bool) -> None:
+    from reflective_rag.experiments.console import note, out, print_json
+    from reflective_rag.experiments.printing import difference_table, summary_table
+
+    if json:
+        print_json(document)
+        return
+    compared = document["systems"]
+    title = f"{document['n']} questions of {document['data']}"
+    out.print(summary_table([(f"{each['system']} ({each['lm']})", each) for each in compared], title=title))
+    if len(compared) > 1:
+        out.print(difference_table(compared, document["baseline"]))
+    for text in dict.fromkeys([*document["notes"], *(text for each in compared for text in each["notes"])]):
+        note(text)
+    if document["run_id"]:
+        out.print(f"MLflow run {document['run_id']}")

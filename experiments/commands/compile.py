@@ -1,0 +1,117 @@
+"""`reflective-rag compile`: a recipe becomes an artefact."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reflective_rag.experiments import options
+
+if TYPE_CHECKING:
+    from reflective_rag.experiments.compiling import CompileReport
+    from reflective_rag.experiments.recipes import Recipe
+
+
+def command(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file, or the name of a bundled recipe.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the artefact.", show_default="artifacts/NAME")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only check and print the plan.")] = False,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Hard limit on what the model may cost.")
+    ] = None,
+    lm: options.Lm = None,
+    record: options.Record = None,
+    replay: options.Replay = None,
+    temperature: options.Temperature = None,
+    max_tokens: options.MaxTokens = None,
+    tracking: Annotated[
+        str | None, typer.Option("--tracking", envvar="RRAG_TRACKING", metavar="URI", help="In place of the recipe's.")
+    ] = None,
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", envvar="RRAG_EMBEDDER", metavar="NAME", help="In place of the recipe's.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Compile a recipe into an artefact, scored before and after.
+
+    reflective-rag compile sample-controls
+
+    reflective-rag compile my.toml --lm openai/gpt-4o-mini --dry-run
+
+    reflective-rag compile my.toml --lm openai/gpt-4o-mini --max-cost 2 --out artifacts/my
+    """
+    from reflective_rag.experiments.compiling import run_compile
+    from reflective_rag.experiments.console import only_results, progress_bar
+    from reflective_rag.experiments.models import open_model
+    from reflective_rag.experiments.recipes import load_recipe
+
+    given = {name: value for name, value in (("tracking", tracking), ("embedder", embedder)) if value}
+    chosen: Recipe = load_recipe(recipe).model_copy(update=given)
+    with only_results(), progress_bar() as bar:
+        spec = lm if lm is not None else chosen.lm
+        model = open_model(spec, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
+        report = run_compile(
+            chosen,
+            model=model,
+            out=out or Path("artifacts", chosen.name),
+            dry_run=dry_run,
+            max_cost=max_cost,
+            progress=bar,
+        )
+    _show(report, dry_run=dry_run, json=json)
+
+
+def _show(report: "CompileReport", *, dry_run: bool, json: bool) -> None:
+    from reflective_rag.experiments.console import note, print_json
+
+    document = report.as_json()
+    if json:
+        print_json(document)
+        return
+    _print_plan(document)
+    if not dry_run:
+        _print_outcome(document)
+    for text in document["warnings"]:
+        note(text)
+
+
+def _print_plan(document: dict[str, Any]) -> None:
+    from reflective_rag.experiments.console import out
+
+    plan, n = document["plan"], document["n"]
+    calls, tokens, dollars = plan["calls"], plan["tokens"], plan["dollars"]
+    money = "price unknown" if dollars is None else f"${dollars['low']:.2f} to ${dollars['high']:.2f}"
+    lines = [
+        f"{document['recipe']}: {document['program']} by {document['strategy']} on {document['lm']}",
+        f"  questions  {', '.join(f'{name} {count}' for name, count in n.items())}",
+        f"  planned    {plan['program_runs']:,} program runs, {_range(calls)} calls, {_range(tokens)} tokens, {money}",
+    ]
+    if plan["note"]:
+        lines.append(f"  note       {plan['note']}")
+    out.print("\n".join(lines), markup=False)
+
+
+def _range(ends: dict[str, int]) -> str:
+    low, high = ends["low"], ends["high"]
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _print_outcome(document: dict[str, Any]) -> None:
+    from reflective_rag.experiments.console import out
+    from reflective_rag.experiments.printing import summary_table
+
+    columns = []
+    for split in document["after"]:
+        columns += [(f"{split} before", document["before"][split]), (f"{split} after", document["after"][split])]
+    out.print(summary_table(columns))
+    for name, value in document["chosen"].items():
+        out.print(f"{name}: {value}", markup=False)
+    if not document["chosen"]:
+        out.print("nothing changed: the program it began with is the best that was found")
+    if document["dollars"] is not None:
+        out.print(f"spent ${document['dollars']:.4f}")
+    out.print(f"artefact {document['artifact']}", markup=False)
+    if document["run_id"]:
+        out.print(f"MLflow run {document['run_id']}")

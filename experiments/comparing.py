@@ -1,0 +1,93 @@
+"""Several systems on the same questions: one summary each, and paired differences to the first."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reflective_rag.data.records import Record
+from reflective_rag.experiments.compiling import flat_metrics, rows_of
+from reflective_rag.experiments.measuring import measure, summary_of, values_in_pairs
+from reflective_rag.experiments.models import model_named
+from reflective_rag.experiments.systems import System
+from reflective_rag.optimizers.evaluation import Evaluation
+from reflective_rag.optimizers.statistics import paired_difference
+from reflective_rag.programs.lm.resolve import Model
+from reflective_rag.signatures.errors import ConfigError
+
+COMPARED = ("f1", "em", "containment", "recall", "score", "tokens", "retrievals")
+"""Columns with a paired difference, where both systems have values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One system of a comparison."""
+
+    system: System
+    lm: str
+    """`rules` where it asks no model."""
+    evaluation: Evaluation
+
+    def as_json(self, baseline: "Compared", metric: str | None) -> dict[str, Any]:
+        """Name, summary, and the differences to the baseline (empty for the baseline itself)."""
+        differences = {} if self is baseline else differences_to(baseline.evaluation, self.evaluation)
+        about = {"system": self.system.name, "program": self.system.program.name, "lm": self.lm}
+        notes = {"notes": list(self.system.notes)}
+        return {**about, **summary_of(self.evaluation, metric), "differences": differences, **notes}
+
+
+def compare(
+    systems: Sequence[System],
+    records: Sequence[Record],
+    model: Model,
+    *,
+    metric: str | None = None,
+    threads: int = 1,
+    log: Any = None,
+    progress: Callable[[str, int, int], object] = lambda what, done, total: None,
+) -> list[dict[str, Any]]:
+    """Evaluate every system in turn, inside `model.use()`; the JSON of each, in order.
+
+    Args:
+        log: An open MLflow run, which gets one child a system as soon as it is done.
+
+    Raises:
+        ConfigError: Two systems share a name.
+    """
+    names = [system.name for system in systems]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"each system can be compared once, got {', '.join(names)}")
+    done: list[Compared] = []
+    documents = []
+    for system in systems:
+        evaluation = measure(system, records, metric=metric, threads=threads, progress=progress)
+        done.append(Compared(system=system, lm=model_named(system.program, model), evaluation=evaluation))
+        documents.append(done[-1].as_json(done[0], metric))
+        if log is not None:
+            _log(log, done[-1], documents[-1])
+    return documents
+
+
+def differences_to(baseline: Evaluation, other: Evaluation) -> dict[str, Any]:
+    """Column → mean of (other − baseline) with its interval, over the questions where both have a value."""
+    differences = {}
+    for column in COMPARED:
+        ours, theirs = values_in_pairs(other, baseline, column)
+        if ours:
+            differences[column] = paired_difference(ours, theirs).to_dict()
+    return differences
+
+
+def _log(run: Any, compared: Compared, document: Mapping[str, Any]) -> None:
+    program = compared.system.program
+    params = {f"program.{name}": value for name, value in program.settings.model_dump(mode="json").items()}
+    controls = getattr(program, "controls", None)
+    if controls is not None:
+        params |= {f"controls.{name}": value for name, value in controls.values.model_dump(mode="json").items()}
+    numbers = {name: value for name, value in document.items() if name != "differences"}
+    metrics = flat_metrics(numbers) | flat_metrics(document["differences"], "difference.")
+    run.child(
+        compared.system.name,
+        params={"system": compared.system.name, "program": program.name, "lm": compared.lm, **params},
+        metrics=metrics,
+        tables={"rows": rows_of(compared.evaluation)},
+    )

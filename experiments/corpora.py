@@ -1,0 +1,162 @@
+"""From corpus names to one retriever: the data's own passages, files, the bundled sample, addresses, or several."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self, get_args
+
+from reflective_rag.data.records import Record, Split, load_corpus, load_records, pool, sample_path
+from reflective_rag.data.retrieval import Mode, Progress, Retriever, open_retriever, reciprocal_rank_fusion
+from reflective_rag.experiments.recipes import OWN, SAMPLE, is_address, is_sample
+from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.types import Passage
+
+
+def load_data(name: str, *, limit: int | None = None, seed: int | None = None) -> list[Record]:
+    """The records of a file, or of a split of the bundled sample (`sample:dev`). Raises as `load_records`."""
+    return load_records(data_path(name), limit=limit, seed=seed)
+
+
+def data_path(name: str) -> Path:
+    """The file that a data name means.
+
+    Raises:
+        ConfigError: `sample` without a split, or with one that does not exist.
+    """
+    if not is_sample(name):
+        return Path(name)
+    splits = get_args(Split)
+    split = name.partition(":")[2]
+    if split not in splits:
+        raise ConfigError(
+            f"`{name}` names no data; the sample has {', '.join(f'`{SAMPLE}:{known}`' for known in splits)}"
+        )
+    return sample_path(split)  # type: ignore[arg-type]  # one of the literals, see above
+
+
+def load_passages(corpora: Iterable[str], own: Sequence[Passage] = ()) -> list[Passage]:
+    """The passages of every corpus name that is not an address: each text once.
+
+    Raises:
+        ConfigError: `own` where there is no data.
+        DataError: A file cannot be used.
+    """
+    return pool(_passages(name, own) for name in dict.fromkeys(corpora) if not is_address(name))
+
+
+def _passages(name: str, own: Sequence[Passage]) -> Sequence[Passage]:
+    if name == OWN:
+        if not own:
+            raise ConfigError(
+                f"the corpus `{OWN}` means the passages of the data, and there are none; name a file or index"
+            )
+        return own
+    if name == SAMPLE:
+        return pool(record for split in get_args(Split) for record in load_data(f"{SAMPLE}:{split}"))
+    return load_corpus(data_path(name))
+
+
+def open_search(
+    corpora: Sequence[str],
+    own: Sequence[Passage] = (),
+    *,
+    embedder: str = "auto",
+    progress: Progress | None = None,
+) -> Retriever:
+    """A retriever over all of `corpora`; close it, or use it in a `with` block.
+
+    Files, the sample and `own` go into one temporary index; it and every address are searched side by side and fused by
+    reciprocal rank.
+
+    Args:
+        corpora: `own`, `sample`, `sample:SPLIT`, files of records or passages, addresses (`local:PATH`).
+        own: The passages of the data.
+        embedder: For the temporary index; an existing index keeps the embedder it was made with.
+        progress: Told how many passages have been indexed.
+
+    Raises:
+        ConfigError: Nothing named, or a name that cannot work.
+        DataError: A file or index cannot be used, or there is not a single passage.
+    """
+    if not corpora:
+        raise ConfigError("`corpus` names nothing to search; give a file, an address such as `local:PATH`, or `sample`")
+    passages = load_passages(corpora, own)
+    with ExitStack() as opened:
+        parts: list[Retriever] = []
+        if passages:
+            index = opened.enter_context(open_retriever("memory:", embedder=embedder))
+            index.add(passages, progress=progress)
+            parts.append(index)
+        addresses = dict.fromkeys(name for name in corpora if is_address(name))
+        parts += [opened.enter_context(open_retriever(address)) for address in addresses]
+        if not sum(part.count() for part in parts):
+            raise DataError(
+                f"the corpus {', '.join(map(repr, corpora))} holds no passages at all; index some, or name another"
+            )
+        opened.pop_all()  # the caller closes them
+    return parts[0] if len(parts) == 1 else FusedRetriever(parts)
+
+
+def search_note(search: Retriever, embedder: str) -> str:
+    """One sentence for the user when keywords alone are searched; empty in hybrid mode.
+
+    Args:
+        embedder: The one that was asked for.
+    """
+    if "memory:" not in search.note:  # the note of an index on disk says how it was made
+        return search.note
+    more = "" if embedder == "none" else "; `pip install 'reflective-rag[local]'` adds dense search"
+    return f"keyword search only{more}"
+
+
+class FusedRetriever:
+    """Several retrievers as one: each text once, by reciprocal rank. Read only."""
+
+    def __init__(self, parts: Sequence[Retriever]) -> None:
+        self._parts = tuple(parts)
+
+    @property
+    def mode(self) -> Mode:
+        """`keyword` as soon as one part is."""
+        return "keyword" if any(part.mode == "keyword" for part in self._parts) else "hybrid"
+
+    @property
+    def note(self) -> str:
+        """The notes of the parts."""
+        return " ".join(part.note for part in self._parts if part.note)
+
+    def __call__(self, query: str, k: int) -> list[Passage]:
+        """At most `k` passages, best first; `score` is that of the fusion."""
+        found = [part(query, k) for part in self._parts]
+        texts = {passage.key: passage for hits in reversed(found) for passage in hits}
+        ranked = reciprocal_rank_fusion([[passage.key for passage in hits] for hits in found])
+        return [texts[key].model_copy(update={"score": score}) for key, score in ranked[:k]]
+
+    def count(self) -> int:
+        """Passages in all parts, repeats included."""
+        return sum(part.count() for part in self._parts)
+
+    def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
+        """Refused: it is not said which part should hold them."""
+        raise ConfigError(
+            "several corpora are searched as one; add passages to one of them with `reflective-rag index`"
+        )
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Refused, as `add`."""
+        raise ConfigError("several corpora are searched as one; delete passages in one of them")
+
+    def close(self) -> None:
+        """Close every part."""
+        for part in self._parts:
+            part.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself, as every retriever."""
+        return self

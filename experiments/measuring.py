@@ -1,0 +1,82 @@
+"""Evaluate one system on records, for `evaluate` and `compare`."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from reflective_rag.data.records import Record, record_fingerprint
+from reflective_rag.data.retrieval import Retriever
+from reflective_rag.experiments.compiling import scored_summary
+from reflective_rag.experiments.systems import System
+from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
+from reflective_rag.optimizers.metrics import metric as build_metric
+from reflective_rag.signatures.errors import ContractError
+
+Progress = Callable[[str, int, int], object]
+
+
+def measure(
+    system: System,
+    records: Sequence[Record],
+    *,
+    metric: str | None = None,
+    threads: int = 1,
+    done: dict[str, Row] | None = None,
+    keep: Callable[[Row], object] | None = None,
+    progress: Progress = lambda what, done, total: None,
+) -> Evaluation:
+    """One row a record; `keep` gets every new row at once, `done` are those of an earlier run."""
+
+    def on_result(row: Row, finished: int, total: int) -> None:
+        if keep is not None:
+            keep(row)
+        progress(system.name, finished, total)
+
+    score = None if metric is None else build_metric(metric)
+    return evaluate(system.program, records, metric=score, num_threads=threads, on_result=on_result, done=done)
+
+
+def summary_of(evaluation: Evaluation, metric: str | None) -> dict[str, Any]:
+    """The summary for JSON, with the further metric's score and the number of cached calls."""
+    summary = evaluation.summary() if metric is None else scored_summary(evaluation, metric)
+    summary["cached_calls"] = sum(row.cached_calls or 0 for row in evaluation.rows)
+    return summary
+
+
+def check_metric(metric: str | None) -> None:
+    """Raise `ConfigError` for a metric that does not exist, before anything is spent."""
+    if metric is not None:
+        build_metric(metric)
+
+
+def rows_header(
+    system: System, *, lm: str, data: Sequence[Record], corpus: Sequence[str], search: Retriever, metric: str | None
+) -> dict[str, Any]:
+    """What rows depend on: the program as it is compiled, model, data, corpus, metric. A resumed run must agree."""
+    program = system.program
+    state = json.dumps(program.dump_state(), sort_keys=True, ensure_ascii=False, default=str)
+    settings = json.dumps(program.settings.model_dump(mode="json"), sort_keys=True)
+    return {
+        "program": program.name,
+        "settings": hashlib.sha256((settings + state).encode()).hexdigest()[:16],
+        "lm": lm,
+        "data": record_fingerprint(data),
+        "corpus": list(corpus),
+        "passages": search.count(),
+        "search": search.mode,
+        "metric": metric,
+    }
+
+
+def values_in_pairs(a: Evaluation, b: Evaluation, column: str) -> tuple[list[float], list[float]]:
+    """The column of both systems over the questions where both have it, in one order.
+
+    Raises:
+        ContractError: They were not asked the same questions.
+    """
+    if [row.record_id for row in a.rows] != [row.record_id for row in b.rows]:
+        raise ContractError("paired differences need the same questions in the same order")
+    pairs = [(getattr(x, column), getattr(y, column)) for x, y in zip(a.rows, b.rows, strict=True)]
+    told = [(float(x), float(y)) for x, y in pairs if x is not None and y is not None]
+    return [x for x, _ in told], [y for _, y in told]

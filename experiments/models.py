@@ -1,0 +1,80 @@
+"""Models for the command line: resolved with one clear error, reachable or not, and checked after a replay."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.utils.exceptions import DSPyError
+
+from reflective_rag.programs.lm.recording import RecordingEngine
+from reflective_rag.programs.lm.resolve import Model, resolve_model
+from reflective_rag.programs.module import RagModule
+from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+
+
+def open_model(lm: str | None, *, record: Path | None = None, replay: Path | None = None, **options: Any) -> Model:
+    """`resolve_model`, with `None` options left out and DSPy's own complaints as `ConfigError`."""
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        return resolve_model(lm, record=record, replay=replay, **given)
+    except ReflectiveRAGError:
+        raise
+    except (DSPyError, ValueError, TypeError) as error:
+        raise ConfigError(f"the model {lm!r} cannot be set up: {first_line(error)}") from error
+
+
+@contextmanager
+def asking(model: Model) -> Iterator[None]:
+    """Use the model, and afterwards raise what a replay did not know, in case something swallowed it."""
+    with model.use():
+        yield
+    if model.recording:
+        model.recording.check()
+
+
+def ping(model: Model) -> None:
+    """Ask the model for one word, past cache and recording. Does nothing for rules and replays.
+
+    Raises:
+        ConfigError: It cannot be reached or refuses; the message names it and gives the reason.
+    """
+    lm = _live_part(model)
+    if lm is None:
+        return
+    once = copy.copy(lm)
+    once.cache, once.num_retries, once.history = False, 1, []
+    try:
+        once("Reply with the single word: ready")
+    except ReflectiveRAGError:
+        raise
+    except Exception as error:  # whatever a provider's client raises
+        raise unreachable(model.name, first_line(error)) from error
+
+
+def unreachable(name: str, reason: str) -> ConfigError:
+    """The error for a model that answers nothing."""
+    return ConfigError(
+        f"the model {name!r} cannot be used: {reason}. Check its name, its key and its address "
+        "(`reflective-rag doctor`), or use `--lm rules`"
+    )
+
+
+def _live_part(model: Model) -> dspy.LM | None:
+    if model.lm is None:
+        return None
+    engine = model.lm.engine
+    return engine.inner if isinstance(engine, RecordingEngine) else model.lm
+
+
+def model_named(program: RagModule, model: Model) -> str:
+    """What a report calls the model: `rules` also where the program asks none. Call it while the model is in use."""
+    return model.name if program.uses_model() else "rules"
+
+
+def first_line(error: BaseException) -> str:
+    """Class and first line of an error."""
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0]}" if text else type(error).__name__

@@ -1,0 +1,105 @@
+"""Results for people."""
+
+from typing import Any
+
+from rich.table import Table
+
+from reflective_rag.experiments.console import counts, interval, number, out
+from reflective_rag.signatures.types import Result, StopReason
+
+STOPPED: dict[StopReason, str] = {
+    "sufficient": "the evidence was enough",
+    "single_pass": "one search, one answer; the evidence was not judged",
+    "no_passages": "nothing was found",
+    "no_gap": "the evidence was not enough, and no gap to search for was named",
+    "no_new_query": "the evidence was not enough, and every further query would repeat an earlier one",
+    "no_new_passages": "the evidence was not enough, and further searching brought nothing new",
+    "no_progress": "the evidence was not enough, and further rounds did not make it better",
+    "max_rounds": "the evidence was not enough after the last round allowed",
+    "budget_calls": "the budget of model calls was used up",
+    "budget_tokens": "the budget of tokens was used up",
+    "budget_seconds": "the time was up",
+    "budget_retrievals": "the budget of searches was used up",
+    "model_error": "the model failed",
+    "retriever_error": "the retriever failed",
+}
+"""Stop reasons in words."""
+
+SHOWN_QUOTE = 300
+"""Characters of a quoted span that are printed."""
+
+
+def print_answer(result: Result, lm: str) -> None:
+    """Answer, citations, judgement, how it went."""
+    out.print(result.answer, style="bold", markup=False)
+    titles = {passage.id: passage for passage in result.passages}
+    for number_, citation in enumerate(result.citations, start=1):
+        passage = titles[citation.passage_id]
+        head = " · ".join(p for p in (passage.title, str(passage.published or ""), passage.source) if p) or passage.id
+        out.print(f"  [{number_}] {head}", markup=False)
+        quote = citation.quote.replace("\n", " ")
+        out.print(f"      “{quote[:SHOWN_QUOTE]}{'…' if len(quote) > SHOWN_QUOTE else ''}”", markup=False, style="dim")
+    out.print()
+    for label, text in _facts(result, lm):
+        out.print(f"{label:<11}{text}", markup=False)
+    for warning in result.warnings:
+        if warning.code != "rules_only" or lm != "rules":  # else the line `by` says it
+            out.print(f"{'warning':<11}{warning.message}", markup=False, style="yellow")
+
+
+def _facts(result: Result, lm: str) -> list[tuple[str, str]]:
+    facts = []
+    judged = [r.assessment for r in result.rounds if r.assessment is not None]
+    if result.evidence_score is not None and judged:
+        shown = {name: getattr(judged[-1], name) for name in ("relevance", "consistency", "coverage", "freshness")}
+        parts = ", ".join(f"{name} {'n/a' if value is None else f'{value:.2f}'}" for name, value in shown.items())
+        facts += [("evidence", f"{result.evidence_score:.2f} ({parts})"), ("confidence", f"{result.confidence:.2f}")]
+    facts.append(("stopped", STOPPED[result.stop_reason]))
+    for round_ in result.rounds:
+        queries = "; ".join(f"“{query}”" for query in round_.queries)
+        facts.append((f"round {round_.number}", f"{queries} → {round_.new} new passage(s)"))
+    facts.append(("by", _by(result, lm)))
+    return facts
+
+
+def _by(result: Result, lm: str) -> str:
+    if lm == "rules":
+        return "rules, without a language model: expect less than a model would give (name one with --lm)"
+    calls = sum(usage.calls for usage in result.usage.values())
+    tokens = sum(usage.prompt_tokens + usage.completion_tokens for usage in result.usage.values())
+    return f"{lm}, {calls} call(s), {tokens:,} tokens"
+
+
+def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "") -> Table:
+    """One column a system: scores with their intervals, cost, how it ended."""
+    table = Table(title=title or None, title_justify="left")
+    table.add_column("")
+    for name, _ in rows:
+        table.add_column(name, overflow="fold")
+    summaries = [summary for _, summary in rows]
+    for label, name in (("F1", "f1"), ("EM", "em"), ("containment", "containment"), ("recall", "recall")):
+        table.add_row(label, *(interval(summary[name]) for summary in summaries))
+    if any("score" in summary for summary in summaries):
+        metric = next(summary["score"]["metric"] for summary in summaries if "score" in summary)
+        table.add_row(metric, *(interval(summary.get("score")) for summary in summaries))
+    table.add_row("n", *(str(summary["n"]) for summary in summaries))
+    for label, name in (("failed", "failed"), ("unparsed", "unparsed"), ("abstained", "abstained")):
+        table.add_row(label, *(str(summary[name]) for summary in summaries))
+    for label in ("tokens", "lm_calls", "retrievals"):
+        name = f"{label}_per_question"
+        table.add_row(f"{label.replace('lm_', '')} / question", *(number(summary[name]) for summary in summaries))
+    table.add_row("seconds", *(number(summary["seconds"]) for summary in summaries))
+    table.add_row("stopped", *(counts(summary["stop_reasons"]) for summary in summaries))
+    return table
+
+
+def difference_table(systems: list[dict[str, Any]], baseline: str) -> Table:
+    """Paired differences to the baseline; an interval that holds 0 shows no difference."""
+    table = Table(title=f"difference to {baseline}, on the same questions", title_justify="left")
+    table.add_column("")
+    others = [system for system in systems if system["differences"]]
+    for system in others:
+        table.add_column(system["system"], overflow="fold")
+    for column in dict.fromkeys(name for system in others for name in system["differences"]):
+        table.add_row(column, *(interval(system["differences"].get(column)) for system in others))
+    return table

@@ -1,0 +1,222 @@
+"""Recipes: what to compile, on which data, how, in one TOML file. Bundled ones are in the folder of the same name."""
+
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from reflective_rag.signatures.errors import ConfigError
+
+SAMPLE = "sample"
+"""Names the bundled sample: `sample:train` a split of it, as a corpus also `sample` alone."""
+OWN = "own"
+"""As a corpus: the passages of the data files themselves."""
+
+_Words = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class _Table(BaseModel):
+    # Strict: `seed = "1"` in a TOML file is a slip, not a number. No value may be infinite or NaN.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class MetricOptions(_Table):
+    """Options of the metric; see `optimizers.metrics.metric`."""
+
+    lam: float | None = None
+    mu: float | None = None
+    threshold: float | None = None
+
+
+class DataFiles(_Table):
+    """The files of labelled questions: paths (relative to the recipe), or splits of the sample (`sample:train`, …)."""
+
+    train: str
+    dev: str
+    """Scored before and after; never shown to the strategy."""
+    test: str | None = None
+    train_limit: int | None = Field(default=None, ge=2)
+    dev_limit: int | None = Field(default=None, ge=1)
+    test_limit: int | None = Field(default=None, ge=1)
+
+
+class Recipe(_Table):
+    """One compile. Unknown keys are refused; the keys are explained in the bundled recipes."""
+
+    name: str = Field(pattern=r"^[\w.-]+$")
+    program: str
+    strategy: str
+    data: DataFiles
+    program_options: dict[str, Any] = Field(default_factory=dict)
+    strategy_options: dict[str, Any] = Field(default_factory=dict)
+    metric: str = "f1"
+    metric_options: MetricOptions = MetricOptions()
+    corpus: _Words = Field(default=(OWN,), min_length=1, strict=False)
+    embedder: str = "auto"
+    lm: str | None = None
+    seed: int = Field(default=0, ge=0)
+    num_threads: int = Field(default=1, ge=1, le=64)
+    val_share: float = Field(default=0.5, gt=0, lt=1)
+    """Share of train that is kept for choosing among candidates."""
+    experiment: str = Field(default="reflective-rag", min_length=1)
+    tracking: str = Field(default="sqlite:///mlflow.db", min_length=1)
+    """Address of the MLflow store; `off` for none."""
+
+
+def bundled_recipes() -> dict[str, Path]:
+    """Name → file of the recipes that come with the library."""
+    folder = Path(str(files("reflective_rag.experiments"))) / "recipes"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def load_recipe(source: str | Path) -> Recipe:
+    """Read a recipe from a file, or a bundled one by its name. Its paths come out absolute.
+
+    Raises:
+        ConfigError: The file is missing or no TOML, or a key is unknown, missing or has a value that cannot work; one
+            error names all of them.
+    """
+    path = _find(source)
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"the recipe `{path}` cannot be read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the recipe `{path}` is not valid TOML: {error}") from None
+    try:
+        recipe = Recipe.model_validate({"name": path.stem, **raw})
+    except ValidationError as error:
+        raise ConfigError(_report(path, error)) from None
+    if problems := _problems(recipe):
+        raise ConfigError("\n  ".join([f"the recipe `{path}` cannot work:", *problems]))
+    return _with_absolute_paths(recipe, path.parent)
+
+
+def is_sample(name: str) -> bool:
+    """Whether a data or corpus name means the bundled sample."""
+    return name == SAMPLE or name.startswith(f"{SAMPLE}:")
+
+
+def is_address(name: str) -> bool:
+    """Whether a corpus name is a retriever's address (`local:PATH`, `weaviate://…`); a drive letter makes a file."""
+    scheme, colon, _ = name.partition(":")
+    return bool(colon) and len(scheme) > 1 and scheme.isalpha() and not is_sample(name)
+
+
+def _find(source: str | Path) -> Path:
+    path = Path(source)
+    if path.is_file():
+        return path
+    bundled = bundled_recipes()
+    if str(source) in bundled:
+        return bundled[str(source)]
+    what = "is a folder" if path.is_dir() else "does not exist"
+    raise ConfigError(f"the recipe `{source}` {what}; give a TOML file, or a bundled recipe: {', '.join(bundled)}")
+
+
+def _report(path: Path, error: ValidationError) -> str:
+    lines = [_fault(fault) for fault in error.errors(include_url=False)]
+    return "\n  ".join([f"the recipe `{path}` cannot be used:", *lines])
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    """Key, what was expected, what came."""
+    *parents, key = [str(part) for part in fault["loc"]]
+    name = ".".join([*parents, key])
+    if fault["type"] == "extra_forbidden":
+        tables: dict[str, type[BaseModel]] = {"data": DataFiles, "metric_options": MetricOptions}
+        table = tables[parents[0]] if parents else Recipe
+        return f"`{name}` is unknown; known: {', '.join(f'`{known}`' for known in table.model_fields)}"
+    if fault["type"] == "missing":
+        return f"`{name}` is missing; it must be given"
+    return f"`{name}`: {fault['msg'][0].lower()}{fault['msg'][1:]}, got {fault['input']!r}"
+
+
+def _problems(recipe: Recipe) -> list[str]:
+    """What the shape alone does not show: names and options that the library does not have."""
+    return [f"`{key}`: {problem}" for key, check in _CHECKS.items() if (problem := _said(check, recipe))]
+
+
+def _said(check: Any, recipe: Recipe) -> str:
+    try:
+        check(recipe)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def _check_program(recipe: Recipe) -> None:
+    from reflective_rag.programs.registry import make_program
+
+    make_program(recipe.program, None, **_named_options(recipe))
+
+
+def _named_options(recipe: Recipe) -> dict[str, Any]:
+    """`search` and `today` are arguments of a program, not settings of a recipe."""
+    for name in ("search", "today"):
+        if name in recipe.program_options:
+            raise ConfigError(f"`{name}` cannot be set in a recipe")
+    return recipe.program_options
+
+
+def _check_strategy(recipe: Recipe) -> None:
+    from reflective_rag.optimizers.strategies import STRATEGIES
+
+    if recipe.strategy not in STRATEGIES:
+        raise ConfigError(f"unknown strategy {recipe.strategy!r}; known: {', '.join(map(repr, STRATEGIES))}")
+    defaults = STRATEGIES[recipe.strategy].defaults
+    for name, value in recipe.strategy_options.items():
+        if name not in defaults:
+            known = ", ".join(f"`{key}`" for key in defaults) or "none"
+            raise ConfigError(f"strategy {recipe.strategy!r} has no option {name!r}; options: {known}")
+        _check_option(name, value, defaults[name])
+
+
+def _check_option(name: str, value: Any, default: Any) -> None:
+    """An option must be a number of the kind of its default, not negative; sizes of a search are at least 1."""
+    whole = isinstance(default, int)
+    kinds: tuple[type, ...] = (int,) if whole else (int, float)
+    least = 1 if whole and name.startswith(("num_", "max_rounds")) else 0
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if number is None or not isinstance(number, kinds) or not number >= least:
+        expected = "a whole number" if whole else "a number"
+        raise ConfigError(f"option `{name}` must be {expected} of at least {least}, got {value!r}")
+
+
+def _check_metric(recipe: Recipe) -> None:
+    build_metric(recipe)
+
+
+def build_metric(recipe: Recipe) -> Any:
+    """The recipe's `AnswerMetric`."""
+    from reflective_rag.optimizers.metrics import metric
+
+    return metric(recipe.metric, **recipe.metric_options.model_dump())
+
+
+_CHECKS = {"program": _check_program, "strategy": _check_strategy, "metric": _check_metric}
+
+
+def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
+    def absolute(name: str) -> str:
+        if name == OWN or is_sample(name):
+            return name
+        if is_address(name):
+            scheme, _, rest = name.partition(":")
+            return f"local:{(folder / Path(rest).expanduser()).resolve()}" if scheme == "local" and rest else name
+        path = Path(name)
+        with suppress(RuntimeError):  # an unknown user's home stays as it is, and is reported as a missing file
+            path = path.expanduser()
+        return str((folder / path).resolve())
+
+    names = {key: absolute(name) for key in ("train", "dev", "test") if (name := getattr(recipe.data, key))}
+    return recipe.model_copy(
+        update={
+            "data": recipe.data.model_copy(update=names),
+            "corpus": tuple(absolute(name) for name in recipe.corpus),
+        }
+    )

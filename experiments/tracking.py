@@ -1,0 +1,266 @@
+"""Runs in MLflow: the one place that opens and closes them.
+
+    with tracked("mipro", experiment="hotpotqa", uri="sqlite:///mlflow.db", params={"seed": 0}) as run:
+        run.metrics({"f1": 0.61})
+        run.child("candidate 1", params={"instruction": "…"}, metrics={"f1": 0.58})
+
+Every write names its run. MLflow's own *active run* belongs to one thread, and a write from another thread silently
+opens a stray run. A run that the caller has active becomes the parent of ours and is otherwise left alone.
+"""
+
+import re
+import shutil
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from reflective_rag.experiments.tracking_checks import first_line
+from reflective_rag.experiments.tracking_leaderboard import leaderboard
+from reflective_rag.experiments.tracking_recorder import Recorder
+from reflective_rag.experiments.tracking_secrets import Scrubber
+from reflective_rag.experiments.tracking_store import (
+    DEFAULT_URI,
+    OFF,
+    check_store,
+    experiment_id,
+    open_store,
+    parse_address,
+    quiet_mlflow,
+    refusals,
+)
+from reflective_rag.experiments.tracking_values import (
+    PARAM_LENGTH,
+    TAG_LENGTH,
+    as_frame,
+    field_texts,
+    file_name,
+    finite_metrics,
+    shortened,
+)
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+__all__ = ["DEFAULT_URI", "OFF", "TrackedRun", "check_store", "leaderboard", "tracked"]
+
+T = TypeVar("T")
+_NO_WORD = re.compile(r"\W")
+
+
+class TrackedRun:
+    """One run. Its methods may be called from any thread and never raise for what the store does.
+
+    No credential is written: see `tracking_secrets`. With tracking off every method does nothing.
+    """
+
+    def __init__(self, recorder: Recorder | None = None, run_id: str = "") -> None:
+        self._recorder = recorder
+        self._id = run_id
+        self._params: dict[str, str] = {}
+        self._tables: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @property
+    def run_id(self) -> str | None:
+        """MLflow's id; None when tracking is off."""
+        return self._id or None
+
+    @property
+    def lost(self) -> int:
+        """How many writes of this run and its children the store did not take."""
+        return self._recorder.lost if self._recorder else 0
+
+    def params(self, values: Mapping[str, Any]) -> None:
+        """Log settings. A param never changes: a second value for one name is not taken.
+
+        Anything but a string or a number is written as JSON. Beyond 6,000 characters the param is cut, and the whole
+        text is the artifact `params/NAME.txt`.
+        """
+        if not self._recorder:
+            return
+        fields = self._fields(values, "params", PARAM_LENGTH)
+        with self._lock:
+            for name in fields.keys() & self._params.keys():
+                old, new = self._params[name], fields.pop(name)
+                if old != new:
+                    self._recorder.lose(f"the param `{name}` = {new[:50]!r}", f"it is {old[:50]!r} and never changes")
+            if self._recorder.params(self._id, fields):
+                self._params.update(fields)
+
+    def tags(self, values: Mapping[str, Any]) -> None:
+        """Log tags; a later value replaces an earlier one. Beyond 5,000 characters as for params, under `tags/`."""
+        if self._recorder:
+            self._recorder.tags(self._id, self._fields(values, "tags", TAG_LENGTH))
+
+    def metrics(self, values: Mapping[str, Any], step: int | None = None) -> None:
+        """Log numbers; those of a nested mapping, model or dataclass as `outer.inner`.
+
+        What is None, not finite or no number is left out, never logged as 0.
+        """
+        if self._recorder:
+            found = self._attempt("metrics", lambda _: list(finite_metrics(values)))
+            self._recorder.metrics(self._id, found or [], step or 0)
+
+    def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Log rows as the table `NAME.json`, which MLflow shows and `mlflow.load_table` reads.
+
+        A second table of the same name becomes `NAME-2.json`.
+        """
+
+        def write(recorder: Recorder) -> None:
+            scrub = Scrubber()
+            frame, path = as_frame(rows, scrub), file_name(scrub.text(name), ".json")
+            with self._lock:  # MLflow keeps the list of a run's tables in a tag that it reads, changes and writes
+                self._tables[path] += 1
+                if (number := self._tables[path]) > 1:
+                    path = f"{path.removesuffix('.json')}-{number}.json"
+                recorder.client.log_table(self._id, frame, path)
+
+        self._attempt(f"the table {name!r}", write)
+
+    def text(self, name: str, text: str) -> None:
+        """Log a text as the artifact NAME (`.txt` unless it has a suffix), in UTF-8, replacing an earlier one."""
+
+        def write(recorder: Recorder) -> None:
+            scrub = Scrubber()
+            recorder.client.log_text(self._id, scrub.text(text), file_name(scrub.text(name), ".txt"))
+
+        self._attempt(f"the text {name!r}", write)
+
+    def folder(self, path: str | Path, name: str) -> None:
+        """Log the content of a folder (or one file) as the artifact folder NAME."""
+
+        def write(recorder: Recorder) -> None:
+            with tempfile.TemporaryDirectory() as temporary:
+                source = _without_secrets(Path(path), Path(temporary))
+                log = recorder.client.log_artifacts if source.is_dir() else recorder.client.log_artifact
+                log(self._id, str(source), file_name(Scrubber().text(name)))
+
+        self._attempt(f"the folder {name!r}", write)
+
+    def child(
+        self,
+        name: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+        texts: Mapping[str, str] | None = None,
+    ) -> str | None:
+        """Log a finished nested run and return its id; None when tracking is off or it could not be opened."""
+        run_id = self._attempt(f"the run {name!r}", lambda recorder: recorder.create(name, self._id))
+        if run_id is None or self._recorder is None:
+            return None
+        run = TrackedRun(self._recorder, run_id)
+        with _closing(run, self._recorder):
+            run.params(params or {})
+            run.metrics(metrics or {})
+            for table, rows in (tables or {}).items():
+                run.table(table, rows)
+            for text, content in (texts or {}).items():
+                run.text(text, content)
+        return run_id
+
+    def _attempt(self, what: str, write: Callable[[Recorder], T]) -> T | None:
+        recorder = self._recorder
+        return recorder.attempt(what, lambda: write(recorder)) if recorder else None
+
+    def _fields(self, values: Mapping[str, Any], kind: str, limit: int) -> dict[str, str]:
+        """Names and texts of params or tags as MLflow takes them; what is too long goes to an artifact too."""
+        fields = self._attempt(kind, lambda _: field_texts(values, Scrubber())) or {}
+        for name, text in fields.items():
+            if len(text) > limit:
+                path = f"{kind}/{file_name(_NO_WORD.sub('_', name), '.txt')}"
+                self.text(path, text)
+                fields[name] = shortened(text, limit, path)
+        return fields
+
+
+@contextmanager
+def tracked(
+    name: str, *, experiment: str, uri: str, params: Mapping[str, Any], tags: Mapping[str, str] | None = None
+) -> Iterator[TrackedRun]:
+    """Open a run, give it to the block, and close it: FINISHED, FAILED on an exception, KILLED on Ctrl-C.
+
+    An exception passes through; the tags `error.type` and `error.message` (its first line) keep it. Once the run is
+    open, what the store does not take is counted in `TrackedRun.lost` and told once; it never stops the block.
+
+    Args:
+        name: Of the run, shown in MLflow.
+        experiment: Made when it does not exist, with its artifacts beside a SQLite file.
+        uri: Of the store, see `tracking_store`; `off` gives a run that does nothing.
+        params: Settings of the run.
+        tags: Further words about it.
+
+    Raises:
+        DataError: the store cannot be written or the experiment was deleted; raised before the block begins.
+    """
+    if uri == OFF:
+        yield TrackedRun()
+        return
+    run, recorder = _start(name, experiment, uri)
+    with _closing(run, recorder):
+        run.params(params)
+        run.tags(tags or {})
+        yield run
+
+
+def _start(name: str, experiment: str, uri: str) -> tuple[TrackedRun, Recorder]:
+    check_store(uri)
+    address = parse_address(uri)
+    client = open_store(address)
+    recorder = Recorder(client, experiment_id(client, Scrubber().text(experiment), address))
+    with refusals(address), quiet_mlflow():
+        run_id = recorder.create(name, _active_run(client))
+    return TrackedRun(recorder, run_id), recorder
+
+
+def _active_run(client: "MlflowClient") -> str | None:
+    """Id of the run that the caller has active in this thread, if it is in the same store."""
+    import mlflow
+    from mlflow.exceptions import MlflowException
+
+    if active := mlflow.active_run():
+        try:
+            return str(client.get_run(active.info.run_id).info.run_id)
+        except MlflowException:
+            return None
+    return None
+
+
+@contextmanager
+def _closing(run: TrackedRun, recorder: Recorder) -> Iterator[None]:
+    lost_before = run.lost
+    status = "KILLED"
+    try:
+        yield
+        status = "FINISHED"
+    except BaseException as error:
+        if isinstance(error, Exception):
+            status = "FAILED"
+        run.tags({"error.type": type(error).__name__, "error.message": first_line(error)})
+        raise
+    finally:
+        if lost := run.lost - lost_before:
+            run.tags({"tracking.lost": lost})
+        recorder.end(run.run_id or "", status)
+
+
+def _without_secrets(source: Path, temporary: Path) -> Path:
+    """The folder or file itself, or a copy in `temporary` when secrets had to be taken out."""
+    if not source.exists():
+        raise FileNotFoundError(f"`{source}` does not exist")
+    scrub = Scrubber()
+    files = [source] if source.is_file() else [path for path in sorted(source.rglob("*")) if path.is_file()]
+    clean = {path: content for path in files if (content := scrub.file(path)) is not None}
+    if not clean:
+        return source
+    target = temporary / source.name
+    shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+    for path, content in clean.items():
+        (target / path.relative_to(source)).write_bytes(content)
+    return target

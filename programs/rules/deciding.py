@@ -1,0 +1,119 @@
+"""Yes/no questions."""
+
+import re
+
+from reflective_rag.programs.rules.evidence import Evidence, Page, core_title
+from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
+from reflective_rag.programs.rules.names import names
+from reflective_rag.programs.rules.words import NEGATION_EN, NEGATION_ZH
+from reflective_rag.signatures.types import Draft
+
+MIN_STATEMENT = 0.6
+"""Least coverage of a yes/no question's terms by one sentence (with title and neighbours) that decides it."""
+
+MIN_PROPERTY = 0.5
+"""Least coverage of the asked property by the passage about an entity that counts as "it is so"."""
+
+_SAME = re.compile(r"\b(?:same|both)\b|同一|相同|都是|均为|都", re.IGNORECASE)
+_SAME_STRICT = re.compile(r"\bsame\b|同一|相同", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+_YES_NO = {
+    "yes": True,
+    "no": False,
+    "true": True,
+    "false": False,
+    "是": True,
+    "是的": True,
+    "否": False,
+    "不是": False,
+    "不": False,
+    "没有": False,
+}
+
+
+def yes_or_no(text: str) -> bool | None:
+    """True for yes and 是, False for no and 否, None for any other text."""
+    return _YES_NO.get(fold(text).strip(" .。!！"))
+
+
+def decide(evidence: Evidence) -> Draft:
+    """Answer a yes/no question, or leave it empty when no sentence decides it."""
+    return decide_with_coverage(evidence)[0]
+
+
+def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
+    """The answer to a yes/no question, and how much of the question the deciding sentence holds (0 when two pages had to be compared)."""
+    question = evidence.question
+    yes, no = ("是", "否") if question.language == "zh" else ("yes", "no")
+    subjects = question.entities[:2]
+    if len(subjects) == 2 and _SAME.search(question.text):
+        pages = [page_about(evidence, subject) for subject in subjects]
+        if pages[0] is None or pages[1] is None:
+            return Draft(answer=""), 0.0
+        same = (
+            _share_value(evidence, pages[0], pages[1])
+            if _SAME_STRICT.search(question.text)
+            else _both_hold(evidence, pages[0], pages[1])
+        )
+        return Draft(
+            answer=yes if same else no, cited=tuple(dict.fromkeys((pages[0].passage.id, pages[1].passage.id)))
+        ), 0.0
+    line = max(
+        (line for page in evidence.pages for line in page.lines),
+        key=lambda each: evidence.coverage(each.context),
+        default=None,
+    )
+    coverage = evidence.coverage(line.context) if line else 0.0
+    if line is None or coverage < MIN_STATEMENT:
+        return Draft(answer=""), 0.0
+    flipped = negated(line.text) != negated(question.text)
+    return Draft(answer=no if flipped else yes, cited=(evidence.pages[line.page].passage.id,)), coverage
+
+
+def negated(text: str) -> bool:
+    """Whether a sentence holds an odd number of negation words (two cancel out)."""
+    folded = fold(text)
+    count: int = sum(word in NEGATION_EN or word.endswith("n't") for word in _WORD.findall(folded))
+    return (count + sum(folded.count(phrase) for phrase in NEGATION_ZH)) % 2 == 1
+
+
+def page_about(evidence: Evidence, subject: str) -> Page | None:
+    """The page whose title is the subject, else the one that names it earliest in its text."""
+    name = fold(core_title(subject)).removeprefix("the ")
+    best: tuple[int, int, Page] | None = None
+    for page in evidence.pages:
+        title = fold(core_title(page.passage.title)).removeprefix("the ")
+        at = fold(page.passage.text).find(name)
+        rank = 0 if title == name else 1 if title and (name in title or title in name) else 2
+        if rank < 2 or at >= 0:
+            key = (rank, at if at >= 0 else 10**6, page)
+            if best is None or key[:2] < best[:2]:
+                best = key
+    return best[2] if best else None
+
+
+def _share_value(evidence: Evidence, a: Page, b: Page) -> bool:
+    """Whether the two pages name a common thing outside the question: a country, a maker, a trade.
+
+    Words agree by their first four letters, so that Iran and Iranian do.
+    """
+    asked = prepare(evidence.question.text).stems
+
+    def marks(page: Page) -> set[str]:
+        found: set[str] = set()
+        for line in page.lines[:3]:
+            for span in names(line.text):
+                words = [fold(span.text)] if has_cjk(span.text) else fold(span.text).split()
+                found |= {
+                    word if has_cjk(word) else word[:4] for word in words if stem(word) not in asked and len(word) > 1
+                }
+        return found - {fold(word)[:4] for word in page.passage.title.split()}
+
+    return not marks(a).isdisjoint(marks(b))
+
+
+def _both_hold(evidence: Evidence, a: Page, b: Page) -> bool:
+    wanted = [not term.entity for term in evidence.question.terms]
+    return all(evidence.coverage(page.own, wanted) >= MIN_PROPERTY for page in (a, b))

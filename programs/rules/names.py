@@ -1,0 +1,132 @@
+"""Names and quotations in a text: by spelling in English, by the segmenter's tags in Chinese. Offsets are into the text given."""
+
+import re
+
+from reflective_rag.programs.rules.matching import has_cjk, segmenter
+from reflective_rag.programs.rules.values import Span, SpanKind
+from reflective_rag.programs.rules.words import (
+    MONTH_WORDS,
+    PLACE_ENDINGS_ZH,
+    STOP_EN,
+    STOP_ZH,
+    SURNAMES_ZH,
+    TRANSLITERATION_ZH,
+    WEEKDAYS,
+)
+
+_QUOTED = re.compile(r"《([^》]{1,60})》|“([^”]{1,60})”|「([^」]{1,60})」|『([^』]{1,60})』|\"([^\"]{1,60})\"")
+_WORD = re.compile(r"\w+(?:[.'’&–-]\w+)*(?:(?<=\b\w)\.)?")
+_LINKS = frozenset("of the de von van der den di da la le du del bin al el y & for at ibn st".split())
+_ZH_NAME_TAGS: dict[str, SpanKind] = {
+    "nr": "person",
+    "nrt": "person",
+    "nrfg": "person",
+    "ns": "place",
+    "nt": "name",
+    "nz": "name",
+    "eng": "name",
+}
+_DOTTED = re.compile(rf"[{TRANSLITERATION_ZH}A-Z]{{1,7}}(?:[·•・‧∙][{TRANSLITERATION_ZH}A-Z]{{1,8}})+")
+
+
+def quoted(text: str) -> list[Span]:
+    """What stands in quotation marks or 《》, without them."""
+    spans = []
+    for found in _QUOTED.finditer(text):
+        group = next(i for i in range(1, 6) if found.group(i) is not None)
+        spans.append(Span(found.group(group), found.start(group), found.end(group), "quoted"))
+    return spans
+
+
+def names(text: str) -> list[Span]:
+    """Names of persons, places, organisations and works, as far as spelling (English) or the segmenter's tags (Chinese) show them."""
+    return _names_zh(text) if has_cjk(text) else _names_en(text)
+
+
+def _names_en(text: str) -> list[Span]:
+    words = [(found.group(), found.start(), found.end()) for found in _WORD.finditer(text)]
+    spans: list[Span] = []
+    i = 0
+    while i < len(words):
+        if not _is_name_word(words[i][0]):
+            i += 1
+            continue
+        last = j = i
+        while j + 1 < len(words) and text[words[j][2] : words[j + 1][1]] in (" ", "  ") and j + 1 - last <= 3:
+            j += 1
+            word = words[j][0]
+            if _is_name_word(word) or (word.isdigit() and len(word) < 4 and j - last == 1):
+                last = j
+            elif word.lower() not in _LINKS and not word[0].isupper():
+                break
+        start, end = words[i][1], words[last][2]
+        name = text[start:end].removesuffix("'s").removesuffix("’s")
+        spans.append(Span(name, start, start + len(name), "name"))
+        i = last + 1
+    return spans
+
+
+def _is_name_word(word: str) -> bool:
+    low = word.lower().rstrip(".")
+    return (
+        word[0].isupper() and low not in STOP_EN and low not in MONTH_WORDS - {"may", "march"} and low not in WEEKDAYS
+    )
+
+
+def _names_zh(text: str) -> list[Span]:
+    dotted = [Span(m.group(), m.start(), m.end(), "person") for m in _DOTTED.finditer(text)]
+    pieces = _tagged(text)
+    spans: list[Span] = []
+    i = 0
+    while i < len(pieces):
+        kind = _zh_kind(pieces[i][0], pieces[i][1])
+        if kind is None:
+            i += 1
+            continue
+        j = i
+        while j + 1 < len(pieces) and _zh_joins(pieces, i, j + 1, kind):
+            j += 1
+        while pieces[j][0] == " ":
+            j -= 1
+        spans.append(Span(text[pieces[i][2] : pieces[j][3]], pieces[i][2], pieces[j][3], kind))
+        i = j + 1
+    kept = [span for span in spans if not any(d.start < span.end and span.start < d.end for d in dotted)]
+    return sorted(kept + dotted, key=lambda span: span.start)
+
+
+def _tagged(text: str) -> list[tuple[str, str, int, int]]:
+    """Words with tag and offsets; a lone family name is joined to the given name that the segmenter cut off (林|德华)."""
+    pieces: list[tuple[str, str, int, int]] = []
+    position = 0
+    for word, tag in segmenter().tag(text):
+        start, position = position, position + len(word)
+        last = pieces[-1] if pieces else None
+        if last and len(last[0]) == 1 and last[0] in SURNAMES_ZH and len(word) <= 2 and tag in ("nr", "nrt", "nz"):
+            pieces[-1] = (last[0] + word, "nr", last[2], position)
+        else:
+            pieces.append((word, tag, start, position))
+    return pieces
+
+
+def _zh_kind(word: str, tag: str) -> SpanKind | None:
+    if len(word) > 2 and word[-1] in PLACE_ENDINGS_ZH and tag in ("nr", "nz", "ns"):
+        return "place"
+    kind = _ZH_NAME_TAGS.get(tag)
+    return None if kind == "person" and len(word) < 2 else kind
+
+
+def _zh_joins(pieces: list[tuple[str, str, int, int]], first: int, j: int, kind: SpanKind) -> bool:
+    """Whether piece `j` goes on with the name that starts at `first`: 泰恩|威尔, 柯文|哲, Sky| |Digital, 泰国|曼谷."""
+    word, tag = pieces[j][:2]
+    so_far = pieces[j - 1][3] - pieces[first][2]
+    if kind == "name":
+        return (
+            tag in ("eng", "nz", "nt")
+            or (word == " " and j + 1 < len(pieces) and pieces[j + 1][1] == "eng")
+            or (tag == "m" and word.isascii())
+        )
+    if kind == "place":
+        return tag == "ns" or (tag == "nt" and so_far < 5)
+    if pieces[first][1] == "nr" and so_far == 2 and pieces[first][0][0] in SURNAMES_ZH:
+        return len(word) == 1 and tag not in ("x", "uj", "p", "c", "v", "d", "r", "f", "ul") and word not in STOP_ZH
+    return tag == "nrt" and pieces[j - 1][1] == "nrt"

