@@ -52,7 +52,8 @@ class _Group(TyperGroup):
             if _is_signal(error):
                 raise
             hint = "run it again with `reflective-rag --debug …` for the traceback"
-            _fail(ctx, f"{type(error).__name__}: {error} (unexpected; {hint})", 1, debug)
+            first = (str(error).strip().splitlines() or ["no message"])[0]
+            _fail(ctx, f"{type(error).__name__}: {first} (unexpected; {hint})", 1, debug)
         return value
 
 

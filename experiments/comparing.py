@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reflective_rag.data.records import Record
-from reflective_rag.experiments.compiling import flat_metrics, rows_of
 from reflective_rag.experiments.measuring import measure, summary_of, values_in_pairs
 from reflective_rag.experiments.models import model_named
+from reflective_rag.experiments.reporting import flat_metrics, rows_of
 from reflective_rag.experiments.systems import System
 from reflective_rag.optimizers.evaluation import Evaluation
 from reflective_rag.optimizers.statistics import paired_difference
@@ -49,13 +49,7 @@ def compare(
 
     Args:
         log: An open MLflow run, which gets one child a system as soon as it is done.
-
-    Raises:
-        ConfigError: Two systems share a name.
     """
-    names = [system.name for system in systems]
-    if len(set(names)) < len(names):
-        raise ConfigError(f"each system can be compared once, got {', '.join(names)}")
     done: list[Compared] = []
     documents = []
     for system in systems:
@@ -65,6 +59,12 @@ def compare(
         if log is not None:
             _log(log, done[-1], documents[-1])
     return documents
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise `ConfigError` where two systems share a name."""
+    if len(set(names)) < len(names):
+        raise ConfigError(f"each system can be compared once, got {', '.join(names)}")
 
 
 def differences_to(baseline: Evaluation, other: Evaluation) -> dict[str, Any]:

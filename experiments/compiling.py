@@ -1,21 +1,27 @@
 """Compile a recipe: check everything, score, compile, score again, save the artefact, log the run."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dspy.utils.exceptions import DSPyError
+
 from reflective_rag.experiments.estimating import estimate
 from reflective_rag.experiments.jobs import Job, prepare
-from reflective_rag.experiments.models import asking, model_named
+from reflective_rag.experiments.models import asking, first_line, model_named
 from reflective_rag.experiments.recipes import Recipe
+from reflective_rag.experiments.reporting import chosen_by, flat_metrics, is_number, rows_of, scored_summary
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
 from reflective_rag.optimizers.strategies import Compiled
 from reflective_rag.programs.artefacts import save_program
 from reflective_rag.programs.lm.capped import SpendingCap, cap_model
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
+from reflective_rag.signatures.errors import ReflectiveRAGError
+
+__all__ = ["CompileReport", "Progress", "Tracker", "flat_metrics", "rows_of", "run_compile"]
 
 Progress = Callable[[str, int, int], object]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -136,7 +142,7 @@ def _compile(
     tags = {"kind": "compile", "recipe": recipe.name}
     with tracker(recipe.name, experiment=recipe.experiment, uri=recipe.tracking, params=params, tags=tags) as run:
         before = _score(job, job.task.program, "before", progress)
-        compiled = job.strategy.compile(job.task)
+        compiled = _compiled(job)
         after = _score(job, compiled.program, "after", progress)
         # Neither the optimizer nor a failed row may hide that replies were refused or unknown: no artefact then.
         if cap is not None:
@@ -158,6 +164,21 @@ def _compile(
         )
 
 
+def _compiled(job: Job) -> Compiled:
+    try:
+        return job.strategy.compile(job.task)
+    except ReflectiveRAGError:
+        raise
+    except Exception as error:
+        # DSPy's optimizers end with its own errors, or with a bare Exception after too many failures.
+        if not isinstance(error, DSPyError) and type(error) is not Exception:
+            raise
+        raise ReflectiveRAGError(
+            f"strategy {job.strategy.name!r} gave up, no artefact was written: {first_line(error)}. The model's "
+            "replies could not be used; try a more able model, smaller options, or another strategy"
+        ) from error
+
+
 def _score(job: Job, program: RagModule, when: str, progress: Progress) -> dict[str, Evaluation]:
     """Dev and, where there is one, test."""
     evaluations = {}
@@ -175,29 +196,6 @@ def _score(job: Job, program: RagModule, when: str, progress: Progress) -> dict[
 
 def _told(progress: Progress, what: str) -> Callable[[Row, int, int], object]:
     return lambda row, done, total: progress(what, done, total)
-
-
-def scored_summary(evaluation: Evaluation, metric: str) -> dict[str, Any]:
-    """The summary, with the metric's own score where it is none of those that are always there."""
-    summary = evaluation.summary()
-    if metric not in summary:
-        summary["score"] = {"metric": metric, **evaluation.interval("score").to_dict()}
-    return summary
-
-
-def chosen_by(before: RagModule, after: RagModule) -> dict[str, Any]:
-    """What the compile changed: controls, instructions by predictor, and how many demos each predictor has."""
-    chosen: dict[str, Any] = {}
-    controls = getattr(after, "controls", None)
-    if controls is not None and controls.values != before.controls.values:
-        chosen["controls"] = controls.values.model_dump(mode="json")
-    old = {name: predictor.signature.instructions for name, predictor in before.named_predictors()}
-    new = {name: predictor.signature.instructions for name, predictor in after.named_predictors()}
-    if changed := {name: text for name, text in new.items() if text != old.get(name)}:
-        chosen["instructions"] = changed
-    if demos := {name: len(predictor.demos) for name, predictor in after.named_predictors() if predictor.demos}:
-        chosen["demos"] = demos
-    return chosen
 
 
 def _save(
@@ -245,36 +243,7 @@ def _log(
             run.table(f"{split}_{when}", rows_of(evaluation))
     for candidate in compiled.candidates:
         details = dict(candidate.details)
-        numbers = {name: float(value) for name, value in details.items() if _is_number(value)}
+        numbers = {name: float(value) for name, value in details.items() if is_number(value)}
         params = {name: value for name, value in details.items() if name not in numbers}
         run.child(candidate.name, params=params, metrics={"score": candidate.score, **numbers})
     run.folder(artefact, "artefact")
-
-
-def rows_of(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The rows as plain JSON."""
-    return [row.model_dump(mode="json") for row in evaluation.rows]
-
-
-def flat_metrics(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """A summary as single numbers: the mean under the score's own name, its interval as `…_low` and `…_high`."""
-    flat: dict[str, float] = {}
-    for name, value in summary.items():
-        if isinstance(value, Mapping) and "mean" in value:
-            parts = {name: value["mean"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
-            flat |= {f"{prefix}{key}": float(part) for key, part in parts.items() if part is not None}
-        elif isinstance(value, Mapping):
-            flat |= {f"{prefix}{name}.{key}": float(part) for key, part in value.items() if _is_number(part)}
-        elif _is_number(value):
-            flat[f"{prefix}{name}"] = float(value)
-    return flat
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def table_rows(report: CompileReport) -> Sequence[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """(split, summary before, summary after) for printing."""
-    document = report.as_json()
-    return [(split, document["before"][split], document["after"][split]) for split in document["after"]]

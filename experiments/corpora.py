@@ -48,7 +48,7 @@ def _passages(name: str, own: Sequence[Passage]) -> Sequence[Passage]:
     if name == OWN:
         if not own:
             raise ConfigError(
-                f"the corpus `{OWN}` means the passages of the data, and there are none; name a file or index"
+                f"the corpus `{OWN}` is the passages of the data, and there are none; name a file or an index"
             )
         return own
     if name == SAMPLE:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
-from reflective_rag.experiments.compiling import scored_summary
+from reflective_rag.experiments.reporting import scored_summary
 from reflective_rag.experiments.systems import System
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
 from reflective_rag.optimizers.metrics import metric as build_metric

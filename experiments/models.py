@@ -28,9 +28,14 @@ def open_model(lm: str | None, *, record: Path | None = None, replay: Path | Non
 
 @contextmanager
 def asking(model: Model) -> Iterator[None]:
-    """Use the model, and afterwards raise what a replay did not know, in case something swallowed it."""
-    with model.use():
-        yield
+    """Use the model, and afterwards raise what a replay did not know, in case something swallowed or disguised it."""
+    try:
+        with model.use():
+            yield
+    except Exception:
+        if model.recording:
+            model.recording.check()
+        raise
     if model.recording:
         model.recording.check()
 

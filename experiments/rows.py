@@ -95,7 +95,7 @@ class RowFile:
         if found.get("kind") != "header":
             raise DataError(f"`--rows {self.path}` is no file of rows: its first line is no header. Give another file.")
         wanted = json.loads(json.dumps(self._header))
-        for key in wanted.keys() | found.keys():
+        for key in sorted(wanted.keys() | found.keys()):
             if found.get(key) != wanted.get(key):
                 raise DataError(
                     f"`--rows {self.path}` holds rows of another run: `{key}` was {found.get(key)!r}, now it is "

@@ -9,7 +9,6 @@ opens a stray run. A run that the caller has active becomes the parent of ours a
 """
 
 import re
-import shutil
 import tempfile
 import threading
 from collections import Counter
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from reflective_rag.experiments.tracking_checks import first_line
 from reflective_rag.experiments.tracking_leaderboard import leaderboard
 from reflective_rag.experiments.tracking_recorder import Recorder
-from reflective_rag.experiments.tracking_secrets import Scrubber
+from reflective_rag.experiments.tracking_secrets import Scrubber, copy_without_secrets
 from reflective_rag.experiments.tracking_store import (
     DEFAULT_URI,
     OFF,
@@ -80,7 +79,7 @@ class TrackedRun:
         Anything but a string or a number is written as JSON. Beyond 6,000 characters the param is cut, and the whole
         text is the artifact `params/NAME.txt`.
         """
-        if not self._recorder:
+        if not self._recorder or not values:
             return
         fields = self._fields(values, "params", PARAM_LENGTH)
         with self._lock:
@@ -93,7 +92,7 @@ class TrackedRun:
 
     def tags(self, values: Mapping[str, Any]) -> None:
         """Log tags; a later value replaces an earlier one. Beyond 5,000 characters as for params, under `tags/`."""
-        if self._recorder:
+        if self._recorder and values:
             self._recorder.tags(self._id, self._fields(values, "tags", TAG_LENGTH))
 
     def metrics(self, values: Mapping[str, Any], step: int | None = None) -> None:
@@ -101,7 +100,7 @@ class TrackedRun:
 
         What is None, not finite or no number is left out, never logged as 0.
         """
-        if self._recorder:
+        if self._recorder and values:
             found = self._attempt("metrics", lambda _: list(finite_metrics(values)))
             self._recorder.metrics(self._id, found or [], step or 0)
 
@@ -136,7 +135,7 @@ class TrackedRun:
 
         def write(recorder: Recorder) -> None:
             with tempfile.TemporaryDirectory() as temporary:
-                source = _without_secrets(Path(path), Path(temporary))
+                source = copy_without_secrets(Path(path), Path(temporary))
                 log = recorder.client.log_artifacts if source.is_dir() else recorder.client.log_artifact
                 log(self._id, str(source), file_name(Scrubber().text(name)))
 
@@ -234,33 +233,17 @@ def _active_run(client: "MlflowClient") -> str | None:
 
 @contextmanager
 def _closing(run: TrackedRun, recorder: Recorder) -> Iterator[None]:
-    lost_before = run.lost
-    status = "KILLED"
+    lost_before, status, last_words = run.lost, "KILLED", {}
     try:
         yield
         status = "FINISHED"
     except BaseException as error:
         if isinstance(error, Exception):
             status = "FAILED"
-        run.tags({"error.type": type(error).__name__, "error.message": first_line(error)})
+        last_words = {"error.type": type(error).__name__, "error.message": first_line(error)}
         raise
     finally:
-        if lost := run.lost - lost_before:
-            run.tags({"tracking.lost": lost})
         recorder.end(run.run_id or "", status)
-
-
-def _without_secrets(source: Path, temporary: Path) -> Path:
-    """The folder or file itself, or a copy in `temporary` when secrets had to be taken out."""
-    if not source.exists():
-        raise FileNotFoundError(f"`{source}` does not exist")
-    scrub = Scrubber()
-    files = [source] if source.is_file() else [path for path in sorted(source.rglob("*")) if path.is_file()]
-    clean = {path: content for path in files if (content := scrub.file(path)) is not None}
-    if not clean:
-        return source
-    target = temporary / source.name
-    shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
-    for path, content in clean.items():
-        (target / path.relative_to(source)).write_bytes(content)
-    return target
+        if lost := run.lost - lost_before:
+            last_words["tracking.lost"] = str(lost)
+        run.tags(last_words)

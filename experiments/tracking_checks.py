@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import os
 import socket
 import sqlite3
 import tempfile
@@ -50,6 +51,8 @@ def _check_folder(folder: Path) -> None:
 
 
 def _check_tables(path: Path) -> None:
+    if not os.access(path, os.W_OK):  # SQLite opens it all the same, for reading
+        raise DataError(f"the MLflow store `{path}` is read-only; make the file writable, or choose another one")
     address = f"{path.as_uri()}?mode=rw"  # never makes a file
     try:
         with contextlib.closing(sqlite3.connect(address, uri=True, timeout=LOCK_SECONDS, isolation_level=None)) as db:
@@ -65,8 +68,6 @@ def _check_tables(path: Path) -> None:
 def _reason(message: str) -> str:
     if "locked" in message:
         return f"another program has held its lock for {LOCK_SECONDS:g} s; close that program, or choose another store"
-    if "readonly" in message:
-        return "the file is read-only; make it writable, or choose another store"
     if "not a database" in message or "malformed" in message:
         return f"it is no SQLite database ({message}); choose another path, or remove the file"
     return f"{message}; choose another store"
@@ -125,6 +126,11 @@ def check_database(uri: str, shown: str) -> None:
             f"the database of the MLflow store `{shown}` cannot be reached within {WAIT_SECONDS:g} s ({error}); "
             "start it, mend the address, or switch tracking off with `off`"
         ) from error
+
+
+def reason(error: BaseException) -> str:
+    """What a store's error says, in one line; where SQLAlchemy wraps the database's own words, those."""
+    return first_line(getattr(error.__cause__, "orig", None) or getattr(error, "orig", None) or error)
 
 
 def first_line(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reflective_rag.experiments.tracking_checks import first_line
+from reflective_rag.experiments.tracking_checks import reason
 from reflective_rag.experiments.tracking_secrets import Scrubber
 from reflective_rag.experiments.tracking_store import quiet_mlflow
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_SLOW_SECONDS = 5.0
+_SLOW_SECONDS = 3.0
 _REST_SECONDS = 60.0
 _FIELDS_A_WRITE = 100
 """MLflow's limit for params and for tags; it takes more metrics."""
@@ -45,20 +45,22 @@ class Recorder:
             return None
         try:
             with quiet_mlflow():
-                return write()
+                result = write()
         except Exception as error:  # noqa: BLE001 - whatever a store raises, the work it describes goes on
             if time.monotonic() - began > _SLOW_SECONDS:
                 self._rests_until = time.monotonic() + _REST_SECONDS
-            self.lose(what, first_line(error))
+            self.lose(what, reason(error))
             return None
+        self._rests_until = 0.0
+        return result
 
-    def lose(self, what: str, reason: str) -> None:
+    def lose(self, what: str, why: str) -> None:
         """Count a write that was not taken; the first one is told to the user."""
         with self._lock:
             self.lost += 1
             first = self.lost == 1
         if first:
-            told = Scrubber().text(f"MLflow did not take {what} ({reason})")
+            told = Scrubber().text(f"MLflow did not take {what} ({why})")
             logger.warning("%s; the work goes on, further losses are counted in `TrackedRun.lost`", told)
 
     def create(self, name: str, parent: str | None) -> str:

@@ -9,6 +9,7 @@ import dataclasses
 import math
 import os
 import re
+import shutil
 from collections.abc import Mapping, Set
 from enum import Enum
 from pathlib import Path
@@ -74,6 +75,26 @@ class Scrubber:
         if isinstance(value, list):
             return [self._scrubbed(item, "") for item in value]
         return self.text(value) if isinstance(value, str) else value
+
+
+def copy_without_secrets(source: Path, temporary: Path) -> Path:
+    """The folder or file itself, or a copy in the folder `temporary` when secrets had to be taken out.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    if not source.exists():
+        raise FileNotFoundError(f"`{source}` does not exist")
+    scrub = Scrubber()
+    files = [source] if source.is_file() else [path for path in sorted(source.rglob("*")) if path.is_file()]
+    clean = {path: content for path in files if (content := scrub.file(path)) is not None}
+    if not clean:
+        return source
+    target = temporary / source.name
+    shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+    for path, content in clean.items():
+        (target / path.relative_to(source)).write_bytes(content)
+    return target
 
 
 def _is_credential(name: str, value: Any) -> bool:

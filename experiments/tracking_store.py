@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reflective_rag.experiments.tracking_checks import check_database, check_server, check_sqlite, first_line
+from reflective_rag.experiments.tracking_checks import check_database, check_server, check_sqlite, reason
 from reflective_rag.signatures.errors import DataError
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def open_store(address: Address) -> "MlflowClient":
 
         if address.path:
             _create(address, address.path)
+            # Connections of this process to a file that was replaced since would go on with the one that is gone.
+            _open_and_close(address.uri, address.artifacts)
         return MlflowClient(tracking_uri=address.uri)
 
 
@@ -164,7 +166,7 @@ def refusals(address: Address) -> Iterator[None]:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            f"the MLflow store `{address.shown}` cannot be used ({first_line(error)}); mend it, choose another one, or "
+            f"the MLflow store `{address.shown}` cannot be used ({reason(error)}); mend it, choose another one, or "
             "switch tracking off with `off`"
         ) from error
 
@@ -184,8 +186,6 @@ def _create(address: Address, path: Path) -> None:
             new = Path(folder, uuid.uuid4().hex)  # MLflow keeps its connections by path, for ever
             _open_and_close(f"sqlite:///{new}", address.artifacts)
             _move(new, path)
-        # Connections of this process to a file that was removed since would go on writing into that one.
-        _open_and_close(address.uri, address.artifacts)
 
 
 def _open_and_close(uri: str, artifacts: str | None) -> None:
@@ -228,7 +228,8 @@ def quiet_mlflow() -> Iterator[None]:
     for name in ("mlflow", "alembic", "sqlalchemy.engine"):
         for handler in logging.getLogger(name).handlers:
             handler.addFilter(_filter)
-    token: Any = _quiet.set(True)
+    logging.getLogger("urllib3.connectionpool").addFilter(_filter)  # "Retrying …", for each retry
+    token = _quiet.set(True)
     try:
         yield
     finally:

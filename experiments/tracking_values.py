@@ -77,7 +77,7 @@ def finite_metrics(values: Mapping[str, Any], prefix: str = "") -> Iterator[tupl
 
 def as_frame(rows: Sequence[Mapping[str, Any]], scrub: Scrubber) -> Any:
     """Rows as the data frame that MLflow's tables take: the columns of all rows in order of appearance, gaps empty."""
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     clean = [scrub.value(row) for row in rows]
     columns = list(dict.fromkeys(name for row in clean for name in row))

@@ -168,7 +168,7 @@ def load_program(folder: str | Path, search: Any = None, **options: Any) -> RagM
         raise DataError(f"`{path}` is damaged: its content does not match `digest` in manifest.json; compile it again")
     try:
         make_program(manifest.program, None, **manifest.settings)
-    except ConfigError as error:
+    except (ConfigError, TypeError) as error:  # TypeError: a setting named like an argument of the program
         raise DataError(f"`{folder}`: the artefact's settings cannot be used: {error}") from None
     program = make_program(manifest.program, search, **{**manifest.settings, **options})
     _check_fit(program, manifest, state, path)
@@ -194,6 +194,10 @@ def _check_fit(program: RagModule, manifest: Manifest, state: Mapping[str, Any],
     if wanted != set(state):
         odd = sorted(wanted ^ set(state))
         raise DataError(f"`{path}`: its parts do not match the program; differing: {', '.join(odd)}")
+    for name, part in state.items():
+        demos = part.get("demos", []) if isinstance(part, dict) else None
+        if not isinstance(demos, list) or not all(isinstance(demo, dict) for demo in demos):
+            raise DataError(f"`{path}`: `{name}.demos` must be a list of objects, got {demos!r:.80}")
 
 
 def _read_json(path: Path, folder: str | Path) -> dict[str, Any]:

@@ -6,10 +6,9 @@ thread timing: outcomes come back, and traces are merged, in step order.
 
 import asyncio
 import contextvars
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -18,7 +17,7 @@ import dspy
 
 from reflective_rag.programs.asking import AskRun, logger
 from reflective_rag.programs.ledger import Ledger
-from reflective_rag.programs.searching import SearchHandle
+from reflective_rag.programs.searching import SearchHandle, in_daemon_thread
 from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Report, Search, SearchOutcome, Step, Steps
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage, Result, Round
@@ -265,7 +264,7 @@ def _side_by_side(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome]
 
 def _until_deadline(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome], ledger: Ledger) -> list[Outcome]:
     """As above, but a job that has not ended at the deadline is abandoned: a thread cannot be stopped, only left behind."""
-    futures = [_in_daemon_thread(job) for job in jobs]
+    futures = [in_daemon_thread(job) for job in jobs]
     outcomes: list[Outcome] = []
     for future, fallback in zip(futures, late, strict=True):
         try:
@@ -273,21 +272,6 @@ def _until_deadline(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcom
         except FutureTimeout:
             outcomes.append(fallback)
     return outcomes
-
-
-def _in_daemon_thread(job: Callable[[], Outcome]) -> Future[Outcome]:
-    """A thread that does not keep the process alive (those of an executor do)."""
-    future: Future[Outcome] = Future()
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            future.set_result(context.run(job))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=work, daemon=True, name="reflective-rag-deadline").start()
-    return future
 
 
 def _merge_traces(runs: Sequence[_Run]) -> None:

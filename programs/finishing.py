@@ -96,6 +96,16 @@ def _check(program: Any, state: LoopState, draft: Draft) -> Finish:
             state.unread(verdict.support is None)
             return verdict
         state.lost(outcome)
+    return _check_by_rules(state, draft)
+
+
+def _check_by_rules(state: LoopState, draft: Draft) -> ClaimSupport:
+    """The cited passages first: usually they carry the answer, and the rest need not be read."""
+    assert state.reading is not None
+    if cited := [p for p in state.reading.passages if p.id in draft.cited]:
+        support = rules.check_support(state.question, draft.answer, cited)
+        if support.support == "supported":
+            return support
     return rules.check_support(state.question, draft.answer, state.reading.passages)
 
 

@@ -29,6 +29,8 @@ class RagModule(dspy.Module):  # type: ignore[misc]  # dspy ships no types
     name = ""
     """The name of this program on the command line and in artefacts."""
     settings: Any
+    asks_model = True
+    """Whether it has predictors at all."""
 
     def __init__(self, search: SearchFunction | None = None, *, today: date | None = None) -> None:
         super().__init__()
@@ -42,9 +44,10 @@ class RagModule(dspy.Module):  # type: ignore[misc]  # dspy ships no types
 
     def uses_model(self) -> bool:
         """Whether a language model is configured for this program; without one it runs on rules and says so."""
-        if not self.predictors():
-            return False
-        return dspy.settings.lm is not None or all(p.lm is not None for p in self.predictors())
+        if dspy.settings.lm is not None:
+            return self.asks_model
+        predictors = self.predictors()  # a slow walk over all attributes, only needed where models are pinned
+        return bool(predictors) and all(p.lm is not None for p in predictors)
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer one question. Raises `ConfigError` for a question or set-up that cannot work."""

@@ -33,7 +33,8 @@ class NaiveRAG(RagModule):
     def __init__(self, search: SearchFunction | None = None, *, today: date | None = None, **options: Any) -> None:
         super().__init__(search, today=today)
         self.settings = build(NaiveSettings, options)
-        if self.settings.mode != "rules":
+        self.asks_model = self.settings.mode != "rules"
+        if self.asks_model:
             self.answer = dspy.Predict(AnswerQuestion)
 
     def steps(self, question: str) -> Steps:

@@ -126,7 +126,7 @@ def salvage(predictor: Any, error: AdapterParseError) -> tuple[dict[str, Any], t
     attempts: list[dict[str, Any]] = []
     refused: BaseException | None = error
     while refused is not None:
-        if isinstance(refused, AdapterParseError):
+        if isinstance(refused, AdapterParseError) and refused.signature is error.signature:
             attempts.append(_fields(str(refused.lm_response or ""), outputs))
         refused = refused.__context__
     fields = max(attempts, key=len)

@@ -1,16 +1,19 @@
 """Turns any caller's `search(query, k)` into Passages: Passages, dicts with a text, or plain strings; sync or async."""
 
 import asyncio
+import contextvars
 import inspect
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.text import content_hash
 from reflective_rag.signatures.types import Passage
 
+T = TypeVar("T")
 SearchFunction = Callable[[str, int], Iterable[Any] | Awaitable[Iterable[Any]]]
 
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "long_text")
@@ -50,11 +53,28 @@ class SearchHandle:
         return as_passages(found, k)
 
     async def acall(self, query: str, k: int) -> list[Passage]:
-        """Search without blocking the event loop: a plain function runs in a thread."""
+        """Search without blocking the event loop: a plain function runs in a thread that the loop's end does not wait for."""
         self.require()
         if self.is_async:
             return as_passages(await self._search(query, k), k)  # type: ignore[misc]
-        return await asyncio.to_thread(self, query, k)
+        return await asyncio.wrap_future(in_daemon_thread(lambda: self(query, k)))
+
+
+def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
+    """Run `job` in a thread that does not keep the process alive (those of an executor do)."""
+    future: Future[T] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(context.run(job))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True, name="reflective-rag-step").start()
+    return future
 
 
 def _finish(awaitable: Awaitable[Any]) -> Any:

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import sentencex
@@ -57,8 +58,13 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
-def sentences(text: str) -> list[Sentence]:
+def sentences(text: str) -> tuple[Sentence, ...]:
     """Split into sentences with offsets into `text` (library: sentencex, Wikimedia). White space alone gives none."""
+    # One question splits each passage several times: for reading, support and citations. Books are not worth keeping.
+    return _kept_sentences(text) if len(text) <= 20_000 else _sentences(text)
+
+
+def _sentences(text: str) -> tuple[Sentence, ...]:
     found: list[Sentence] = []
     position = 0
     language = language_of(text)
@@ -70,4 +76,7 @@ def sentences(text: str) -> list[Sentence]:
         if stripped:
             begin = start + raw.index(stripped)
             found.append(Sentence(stripped, begin, begin + len(stripped)))
-    return found
+    return tuple(found)
+
+
+_kept_sentences = lru_cache(maxsize=2048)(_sentences)

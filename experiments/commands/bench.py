@@ -8,7 +8,9 @@ from reflective_rag.experiments import options
 
 
 def command(
-    what: Annotated[Literal["loop"], typer.Argument(help="`loop`: imports, overhead, side-by-side calls, throughput.")] = "loop",
+    what: Annotated[
+        Literal["loop"], typer.Argument(help="`loop`: imports, overhead, side-by-side calls, throughput.")
+    ] = "loop",
     repeats: Annotated[int, typer.Option(min=3, help="Measurements of each figure; medians are reported.")] = 9,
     json: options.Json = False,
 ) -> None:

@@ -37,7 +37,7 @@ def command(
     reflective-rag compare naive reflective artifacts/my --data sample:dev
     """
     from reflective_rag.data.records import pool, record_fingerprint
-    from reflective_rag.experiments.comparing import compare
+    from reflective_rag.experiments.comparing import check_names, compare
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import load_data, open_search, search_note
     from reflective_rag.experiments.measuring import check_metric
@@ -51,15 +51,16 @@ def command(
         everything = load_data(data)
         records = load_data(data, limit=limit, seed=seed)
         check_metric(metric)
+        check_names(systems)
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
         chosen = {} if k is None else {"k": k}
         built = [any_system(name, model, options=chosen) for name in systems]
         check_store(tracking)
+        ping(model)
         params = {"lm": model.name, "data": data, "n": len(records), "fingerprint": record_fingerprint(records)}
         params |= {"corpus": ", ".join(names), "embedder": embedder, "systems": ", ".join(systems)}
         indexing = partial(bar, "indexing passages")
         with asking(model), open_search(names, pool(everything), embedder=embedder, progress=indexing) as search:
-            ping(model)
             built = [system.searching(search) for system in built]
             with tracked(
                 "compare", experiment=experiment, uri=tracking, params=params, tags={"kind": "compare"}

@@ -66,13 +66,13 @@ def command(
         check_metric(metric)
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
         system = pick_system(program, artifact, model, options=chosen)
+        ping(model)
         indexing = partial(bar, "indexing passages")
         with asking(model), open_search(names, pool(everything), embedder=embedder, progress=indexing) as search:
             system.searching(search)
             asked = model_named(system.program, model)
             header = rows_header(system, lm=asked, data=everything, corpus=names, search=search, metric=metric)
             with open_rows(rows, header) as file:
-                ping(model)
                 evaluation = measure(
                     system, records, metric=metric, threads=threads, done=file.done, keep=file.add, progress=bar
                 )

@@ -46,7 +46,8 @@ def locate(spec: str) -> Path:
             f"`{spec}`: there is no file {str(path)!r}. "
             "Check the path, or name a file of the model hub as local:OWNER/REPO/FILE.gguf."
         )
-    return [_cached(hub.repo, part) or _download(hub.repo, part, spec) for part in _parts(hub.file)][0]
+    paths = [_cached(hub.repo, part) or _download(hub.repo, part, spec) for part in _parts(hub.file)]
+    return paths[0]
 
 
 def hub_file(spec: str) -> HubFile | None:
@@ -60,7 +61,8 @@ def _address(spec: str) -> str:
     address = spec.removeprefix(PREFIX)
     if not spec.startswith(PREFIX) or not address.endswith(".gguf"):
         raise ConfigError(
-            f"a local model is named local:PATH.gguf or local:OWNER/REPO/FILE.gguf, got {spec!r}; only GGUF files can be run"
+            f"a local model is named local:PATH.gguf or local:OWNER/REPO/FILE.gguf, got {spec!r}; "
+            "only GGUF files can be run"
         )
     return address
 
@@ -94,7 +96,7 @@ def _download(repo: str, file: str, spec: str) -> Path:
     except (OSError, ValueError, errors.EntryNotFoundError, interrupted) as error:
         reason = (str(error).strip().splitlines() or [""])[0] or "no reason given"
         raise DataError(
-            f"`{spec}`: there is no file {spec.removeprefix(PREFIX)!r} here, none in the hub cache, and {file!r} could not "
-            f"be downloaded from {repo!r} ({type(error).__name__}: {reason}). With a connection, run "
+            f"`{spec}`: there is no file {spec.removeprefix(PREFIX)!r} here, none in the hub cache, and {file!r} could "
+            f"not be downloaded from {repo!r} ({type(error).__name__}: {reason}). With a connection, run "
             f"`hf download {repo} {file}`; without one, copy the file to this machine and use local:PATH.gguf."
         ) from error

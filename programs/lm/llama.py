@@ -65,7 +65,7 @@ def local_lm(
 
 
 class LlamaEngine:
-    """What `local_lm` gives DSPy: `complete(Request) -> Response`, from any thread. A pickled copy opens at first use."""
+    """What `local_lm` gives DSPy: `complete(Request) -> Response`, from any thread. A pickled copy opens when used."""
 
     supports_response_schema = True
     supported_params = frozenset(
@@ -92,7 +92,7 @@ class LlamaEngine:
         """The loaded server, shared with other engines. Raises what `local_lm` raises, or an lm15 error once closed."""
         with self._lock:
             if self._closed:
-                raise _closed_error(self.model)
+                raise _closed_error()
             if self._server is None:
                 self._server = acquire(ServerSettings(path=locate(self.spec), **self._options()))
                 self._release = weakref.finalize(self, release, self._server)
@@ -105,7 +105,7 @@ class LlamaEngine:
             server = self.open()
             reply = server.chat(body, prefix=system_text(request))
         except ServerClosedError as error:
-            raise _closed_error(self.model) from error
+            raise _closed_error() from error
         except ReflectiveRAGError as error:  # only after unpickling or a fork: `local_lm` has opened the file before
             raise lm15.ConfigurationError(str(error), provider=PROVIDER) from error
         except ValueError as error:
@@ -194,8 +194,6 @@ def _environment() -> dict[str, int]:
     return found
 
 
-def _closed_error(model: str) -> Exception:
-    error: Exception = lm15.ConfigurationError(
-        f"`{model}` was closed; make it again with `local_lm`", provider=PROVIDER
-    )
+def _closed_error() -> Exception:
+    error: Exception = lm15.ConfigurationError("the model was closed; make it again with `local_lm`", provider=PROVIDER)
     return error

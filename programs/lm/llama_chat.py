@@ -58,15 +58,14 @@ def response_of(reply: Mapping[str, Any], request: lm15.Request, *, max_tokens: 
         lm15.InvalidRequestError, lm15.ProviderError: llama.cpp refused the request, or failed.
     """
     if "error" in reply:
-        raise _error(reply["error"], request.model)
+        raise _error(reply["error"])
     response = lm15.response_from_openai_chat(reply, model=request.model)
     prompt, answer = response.usage.input_tokens or 0, response.usage.output_tokens or 0
     # `length` before `max_tokens`: the context ran out. A caller must not take the piece for an answer cut at its wish.
     if response.finish_reason == "length" and answer < max_tokens:
         raise _too_long(
-            request.model,
             f"the prompt of {prompt} tokens leaves {n_ctx - prompt} of {n_ctx} for the answer, which needs more "
-            f"(it may have {max_tokens})",
+            f"(it may have {max_tokens})"
         )
     return replace(response, model=request.model, provider_data={"timings": dict(reply.get("timings") or {})})
 
@@ -103,19 +102,17 @@ def _unsupported(what: str, feature: str) -> Exception:
     return error
 
 
-def _error(error: Mapping[str, Any], model: str) -> Exception:
+def _error(error: Mapping[str, Any]) -> Exception:
     kind, message = str(error.get("type", "")), str(error.get("message", error))
     if kind == "exceed_context_size_error":
         size, room = error.get("n_prompt_tokens"), error.get("n_ctx")
-        return _too_long(model, f"the prompt has {size} tokens, and the context holds {room}, answer included")
+        return _too_long(f"the prompt has {size} tokens, and the context holds {room}, answer included")
     of_kind = lm15.InvalidRequestError if kind == "invalid_request_error" else lm15.ProviderError
     refusal: Exception = of_kind(message, provider=PROVIDER, provider_code=kind or None)
     return refusal
 
 
-def _too_long(model: str, finding: str) -> Exception:
-    error: Exception = lm15.ContextLengthError(
-        f"`{model}`: {finding}. Use fewer or shorter passages and demos, or a larger context (RRAG_LOCAL_CTX, in tokens).",
-        provider=PROVIDER,
-    )
+def _too_long(finding: str) -> Exception:
+    remedy = "Use fewer or shorter passages and demos, or a larger context (RRAG_LOCAL_CTX, in tokens)."
+    error: Exception = lm15.ContextLengthError(f"{finding}. {remedy}", provider=PROVIDER)
     return error

@@ -16,7 +16,7 @@ from typing import Any
 from reflective_rag.signatures.errors import ConfigError, DataError
 
 # The slots share one pool of key/value cells. A pool of `n_ctx` would lose every kept prefix to the first long prompt;
-# `n_ctx` for each slot would take 0.9 GB with a 1.5B model at 8192 × 4. Twice `n_ctx` keeps four prompts of 4000 tokens.
+# `n_ctx` for each slot would take 0.9 GB with a 1.5B model (8192 × 4). Twice `n_ctx` keeps four prompts of 4000 tokens.
 _POOL_FACTOR = 2
 
 
@@ -177,15 +177,15 @@ def _start(settings: ServerSettings) -> Any:
         return xllamacpp.Server(_parameters(xllamacpp, settings))
     except RuntimeError as error:
         raise DataError(
-            f"llama.cpp cannot load {str(settings.path)!r}: the file is cut short or damaged, of a kind that this version "
-            f"does not know, or does not fit into memory with a context of {settings.n_ctx} tokens. "
+            f"llama.cpp cannot load {str(settings.path)!r}: the file is cut short or damaged, of a kind that this "
+            f"version does not know, or does not fit into memory with a context of {settings.n_ctx} tokens. "
             "Fetch it again, or try another file."
         ) from error
 
 
 def _xllamacpp() -> Any:
     # OpenMP threads that wait by spinning make each call ten times slower as soon as another process uses the cores
-    # (1.5 tokens/s against 30, seen with SmolLM2 on 2 busy cores). Read when the library is loaded; a user's choice stays.
+    # (1.5 tokens/s against 30, with SmolLM2 on 2 busy cores). Read when the library is loaded; a user's choice stays.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         import xllamacpp

@@ -44,7 +44,7 @@ class Model:
             with dspy.context(lm=self.lm, adapter=adapter):
                 yield
         finally:
-            if self.recording:
+            if self.recording is not None:  # an empty recording is falsy
                 self.recording.close()
 
 

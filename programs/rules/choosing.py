@@ -44,8 +44,10 @@ def choose(evidence: Evidence) -> Draft:
     """
     question = evidence.question
     pages = [page for option in question.options if (page := page_about(evidence, option)) is not None]
-    if len(pages) != 2 or pages[0] is pages[1]:
+    if len(pages) != 2:
         return Draft(answer="")
+    if pages[0] is pages[1]:
+        return _in_one_page(evidence, pages[0])
     cited = (pages[0].passage.id, pages[1].passage.id)
     direction = _direction(question.text, question.language)
     values = _values(evidence, pages) if direction else None
@@ -60,6 +62,16 @@ def choose(evidence: Evidence) -> Draft:
     if scores[0] == scores[1]:
         return Draft(answer="")
     return Draft(answer=question.options[scores.index(max(scores))], cited=cited)
+
+
+def _in_one_page(evidence: Evidence, page: Page) -> Draft:
+    """The option named by the sentence that holds most of the asked property, where a sentence names just one of the two."""
+    first, second = (fold(option) for option in evidence.question.options)
+    for line in _by_property(evidence, page):
+        named = [option in fold(line.text) for option in (first, second)]
+        if named[0] != named[1]:
+            return Draft(answer=evidence.question.options[named.index(True)], cited=(page.passage.id,))
+    return Draft(answer="")
 
 
 def _direction(text: str, language: str) -> int:

@@ -6,8 +6,7 @@ things is taken for a difference of scope, not for a contradiction.
 
 import re
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import combinations
+from itertools import combinations, takewhile
 
 from reflective_rag.programs.rules.deciding import negated
 from reflective_rag.programs.rules.evidence import Evidence, Line, merge
@@ -23,8 +22,8 @@ from reflective_rag.signatures.types import Contradiction
 ON_TOPIC = 0.6
 """Least coverage of the question's terms by a sentence with its title and neighbours."""
 
-ALIKE, NEARLY_SAME = 0.2, 0.6
-"""Least overlap (Jaccard over content words, numbers left out) of two sentences for a differing value; for a negation or a swap."""
+ALIKE, NEARLY_SAME, SWAPPED = 0.2, 0.6, 0.4
+"""Least overlap (Jaccard over content words, numbers left out) of two sentences for a differing value, a negation, a swap."""
 
 SAME_AMOUNT = 0.02
 """Relative difference below which two amounts agree (rounding: 3.03 million, 3,031,000)."""
@@ -97,11 +96,11 @@ def _disagreement(evidence: Evidence, a: _Statement, b: _Statement) -> str:
         return ""
     if kind == "number":
         return _numbers_differ(evidence, a, b)
-    if overlap < NEARLY_SAME:
-        return ""
-    if negated(a.line.text) != negated(b.line.text):
+    if overlap >= NEARLY_SAME and negated(a.line.text) != negated(b.line.text):
         return "negation"
-    return _swapped(evidence, a.line.text, b.line.text) if min(len(a.words), len(b.words)) >= MIN_WORDS else ""
+    if overlap < SWAPPED or min(len(a.words), len(b.words)) < MIN_WORDS:
+        return ""
+    return _swapped(evidence, a.line.text, b.line.text)
 
 
 def _same_subject(evidence: Evidence, a: Line, b: Line) -> bool:
@@ -167,17 +166,20 @@ def _swapped(evidence: Evidence, a: str, b: str) -> str:
     if max(len(a), len(b)) > 2 * MAX_SPAN:
         return ""
     left, right = _tokens(a), _tokens(b)
-    changes = [op for op in SequenceMatcher(None, left, right, autojunk=False).get_opcodes() if op[0] != "equal"]
-    if len(changes) != 1 or changes[0][0] != "replace":
-        return ""
-    _, i1, i2, j1, j2 = changes[0]
-    pieces = "".join(left[i1:i2]).strip(), "".join(right[j1:j2]).strip()
+    head = _alike(left, right)
+    tail = _alike(left[head:][::-1], right[head:][::-1])
+    pieces = "".join(left[head : len(left) - tail]).strip(), "".join(right[head : len(right) - tail]).strip()
     asked = fold(evidence.question.text)
     if any(not _PIECE.fullmatch(piece) or len(piece) > MAX_SWAP or fold(piece) in asked for piece in pieces):
         return ""
     proper = all(has_cjk(piece) or piece[:1].isupper() or piece[:1].isdigit() for piece in pieces)
     proper = proper and pieces[0][0].isdigit() == pieces[1][0].isdigit()
     return f"{pieces[0]} / {pieces[1]}" if proper else ""
+
+
+def _alike(left: list[str], right: list[str]) -> int:
+    """How many tokens two lists have in common from the start."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
 
 
 def _tokens(text: str) -> list[str]:

@@ -60,9 +60,11 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
         return Draft(
             answer=yes if same else no, cited=tuple(dict.fromkeys((pages[0].passage.id, pages[1].passage.id)))
         ), 0.0
+    said = [not term.entity for term in question.terms]
     line = max(
         (line for page in evidence.pages for line in page.lines),
-        key=lambda each: evidence.coverage(each.context),
+        # "It is not open to trucks" decides more than the sentence before it that holds the name.
+        key=lambda each: evidence.coverage(each.context) + evidence.coverage(each.own, said),
         default=None,
     )
     coverage = evidence.coverage(line.context) if line else 0.0

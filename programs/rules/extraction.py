@@ -42,9 +42,7 @@ def answer(question: str, passages: Sequence[Passage], today: date | None = None
     if asked.kind == "yes_no":
         return decide(evidence)
     if asked.kind == "choice":
-        chosen = choose(evidence)
-        if chosen.answer:
-            return chosen
+        return choose(evidence)
     best = best_candidates(evidence)
     if not best:
         return Draft(answer="")

@@ -12,6 +12,7 @@ from reflective_rag.programs.rules.words import (
     PLACE_NOUNS_EN,
     STOP_EN,
     STOP_ZH,
+    VERBS_EN,
     WEAK_ZH,
 )
 from reflective_rag.signatures.text import Language
@@ -50,13 +51,13 @@ _ZH_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "number",
         re.compile(
-            r"多少|几(?![乎何])|多[大高长远久重宽深快]|第几|百分之几|(?:率|量|额|人数|人口|数量|收入|票房|价格|营收|面积|高度|长度|成绩|震级)[？?]?$"
+            r"多少|几(?![乎何])|多[大高长远久重宽深快]|第几|百分之几|(?:率|量|额|人数|人口|数量|收入|票房|价格|营收|面积|高度|长度)[？?]?$"
         ),
     ),
     (
         "person",
         re.compile(
-            r"谁|哪一?位|何人|什么人|哪个人|哪一?名|(?:作者|导演|主演|总统|总理|首相|市长|主席|校长|创始人|发明人|旗手|教练)(?:是|有)?(?:什么|哪些)?[？?]?$"
+            r"谁|哪一?位|何人|什么人|哪个人|哪一?名|(?:作者|导演|主演|总统|总理|首相|市长|主席|校长|创始人|发明人|教练)(?:是|有)?(?:什么|哪些)?[？?]?$"
         ),
     ),
 )
@@ -115,14 +116,12 @@ def _noun_of(rest: str) -> str:
 
 
 def noun_after(rest: str) -> str:
-    """The noun phrase right after "which" or "what": up to three words before the next function word."""
+    """The noun phrase right after "which" or "what": up to three words before the next function word or verb."""
     words: list[str] = []
     for found in WORD.finditer(rest[:80]):
-        if (
-            found.group().lower() in STOP_EN
-            or len(words) == 3
-            or rest[: found.start()].rstrip().endswith((",", "?", ":"))
-        ):
+        word = found.group().lower()
+        verb = word in VERBS_EN or (word.endswith("ed") and words)
+        if word in STOP_EN or verb or len(words) == 3 or rest[: found.start()].rstrip().endswith((",", "?", ":")):
             break
         words.append(found.group())
     return " ".join(words)

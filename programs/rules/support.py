@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from reflective_rag.programs.rules.deciding import decide_with_coverage, negated, yes_or_no
-from reflective_rag.programs.rules.evidence import Evidence, Line, gather, merge, scale
+from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather, merge, scale
 from reflective_rag.programs.rules.matching import fold, has_cjk, hits
 from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.spans import candidates
@@ -189,7 +189,7 @@ def _differs(question: Question, claim: str, value: str) -> bool:
 def _statement(evidence: Evidence, claim: str) -> ClaimSupport:
     """The best verdict of any sentence with its neighbours; passages that give the same verdict are named together."""
     own, _ = _claim_hits(evidence, claim)
-    verdicts = [_judge_line(own, evidence.question, claim, line) for page in own.pages for line in page.lines]
+    verdicts = [_judge_line(own, evidence.question, claim, p, i) for p in own.pages for i in range(len(p.lines))]
     if not verdicts:
         return _verdict(evidence.question, claim, "not_supported", (), "none")
     rank, _, best = max(verdicts, key=lambda verdict: verdict[:2])
@@ -197,10 +197,9 @@ def _statement(evidence: Evidence, claim: str) -> ClaimSupport:
     return best.model_copy(update={"passage_ids": tuple(dict.fromkeys((*best.passage_ids, *ids)))})
 
 
-def _judge_line(own: Evidence, question: Question, claim: str, line: Line) -> tuple[int, float, ClaimSupport]:
-    """Rank, coverage and verdict of one sentence: support beats contradiction beats part beats nothing."""
-    page = own.pages[line.page]
-    at = page.lines.index(line)
+def _judge_line(own: Evidence, question: Question, claim: str, page: Page, at: int) -> tuple[int, float, ClaimSupport]:
+    """Rank, coverage and verdict of sentence `at` of a page: support beats contradiction beats part beats nothing."""
+    line = page.lines[at]
     near = (scale(page.lines[i].own, 0.9) for i in (at - 1, at + 1) if 0 <= i < len(page.lines))
     held = merge(line.own, scale(page.title, 0.9), *near)
     worded = own.coverage(held, [not term.text[0].isdigit() for term in own.question.terms])

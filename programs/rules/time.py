@@ -40,7 +40,6 @@ _HOLDER = re.compile(
 _ORDINAL = re.compile(
     r"\b(?:first|second|third|last|former|\d+(?:st|nd|rd|th))\b|第.{1,3}[任届位个]|首任|首位|前任|末代|第一", _I
 )
-_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
 @dataclass(frozen=True)

@@ -76,20 +76,18 @@ def dates(text: str) -> list[Span]:
 def numbers(text: str) -> list[Span]:
     """Amounts with their unit; years and days of dates are left out. A Chinese unit is part of the span (21人), an English one is not."""
     taken = [(span.start, span.end) for span in dates(text)]
-    spans = [
-        span
-        for found in _NUMBER.finditer(text)
-        if not any(start < found.end() and found.start() < end for start, end in taken)
-        for span in [_number(text, found)]
-    ]
-    spans += [
-        Span(f.group(), f.start(), f.end(), "number", _unit_after(text, f.end())[0])
-        for f in _WORD_NUMBER.finditer(text)
-    ]
-    for found in _ZH_NUMBER.finditer(text):
-        unit, end = _unit_after(text, found.end())
-        spans.append(Span(text[found.start() : end], found.start(), end, "number", unit))
+    spans = [_number(text, found) for found in _NUMBER.finditer(text) if _free(found, taken)]
+    taken += [(span.start, span.end) for span in spans]
+    for found in (*_WORD_NUMBER.finditer(text), *_ZH_NUMBER.finditer(text)):
+        if _free(found, taken):
+            unit, end = _unit_after(text, found.end())
+            spans.append(Span(text[found.start() : end], found.start(), end, "number", unit))
     return sorted(spans, key=lambda span: span.start)
+
+
+def _free(found: re.Match[str], taken: list[tuple[int, int]]) -> bool:
+    """Whether a match overlaps none of the taken stretches."""
+    return not any(start < found.end() and found.start() < end for start, end in taken)
 
 
 def _number(text: str, found: re.Match[str]) -> Span:

@@ -1,7 +1,8 @@
 """Stop words, cue words and synonyms of English and Chinese for the rules.
 
-Origin: written by hand from general knowledge of both languages (closed word classes, question words, a few everyday relations), not
-derived from any data set. The lists are kept short on purpose: a word belongs here only if it is common in questions of every domain.
+Origin: written by hand from general knowledge of both languages (closed word classes, question words, a few everyday relations). No list
+was extracted or counted from a data set; which words to add was also judged by reading wrong answers on the train parts of public QA sets.
+The lists are kept short on purpose: a word belongs here only if it is common in questions of every domain.
 """
 
 STOP_EN = frozenset(
@@ -125,6 +126,12 @@ NUMBER_WORDS = frozenset(
     """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
     thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen half third quarter twice once""".split()
 )
+
+VERBS_EN = frozenset(
+    """built won wrote made led sang began held took became plays ran gave got left met saw came went grew taught sold bought lost hosts
+    wins writes makes contains includes lies covers holds owns owned found fought rose fell drew wore""".split()
+)
+"""English verb forms without -ed that often follow "which NOUN"."""
 
 PLACE_NOUNS_EN = frozenset(
     """city country state town village county province region district continent place location nation island river mountain area capital

@@ -1,5 +1,6 @@
 """Runs in MLflow: what is written, how a run ends, and what a failing store costs. One store for the whole module."""
 
+import contextlib
 import json
 import logging
 import math
@@ -9,9 +10,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pytest
 
+from reflective_rag.experiments import tracking_recorder
 from reflective_rag.experiments.tracking import TrackedRun, leaderboard, tracked
 from reflective_rag.optimizers.statistics import Interval
 from reflective_rag.signatures.errors import DataError
@@ -82,7 +85,7 @@ def runs_of(client: "MlflowClient", experiment: str) -> list[Any]:
 
 
 def test_a_new_store_keeps_everything_beside_its_file(store: Path) -> None:
-    """A store that did not exist is made at the path given, with nothing beside it but the file (no run had artifacts)."""
+    """A store that did not exist is made at the path given; without artifacts the folder holds the file alone."""
     assert sorted(path.name for path in store.parent.iterdir()) == ["store.db"]
 
 
@@ -164,7 +167,7 @@ def test_a_long_param_is_cut_and_kept_whole_as_an_artifact(
 
 
 def test_tables_keep_their_cells(uri: str, client: "MlflowClient", name: str, tmp_path: Path) -> None:
-    """Cells keep type and text (Chinese, leading zeros, integers beside a gap); a second table has a name of its own."""
+    """Cells keep type and text (Chinese, leading zeros, integers beside a gap); a second table gets its own name."""
     rows = [{"问题": "谁？", "n": 1, "id": "007"}, {"问题": "何时？", "score": 0.25, "cites": [{"id": "一"}]}]
     with tracked("run", experiment=name, uri=uri, params={}) as run:
         run.table("题目", rows)
@@ -292,16 +295,14 @@ def test_no_run_is_left_active(uri: str, name: str) -> None:
 def test_no_key_reaches_the_store(
     store: Path, uri: str, client: "MlflowClient", name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A key from the environment is in no file of the store, wherever it was handed in, and a note stands in its place."""
+    """A key from the environment is in no file of the store, wherever it was handed in; a note stands in its place."""
     monkeypatch.setenv("FAKE_API_KEY", KEY)
     (tmp_path / "artefact").mkdir()
     (tmp_path / "artefact" / "recipe.toml").write_text(f"key = '{KEY}'\n")
     params = {"api_key": KEY, "note": f"called with {KEY}!", "lm": {"headers": {"Authorization": f"Bearer {KEY}"}}}
     params |= {KEY: "as a name", "long": "x" * 5990 + KEY}
-    with (
-        pytest.raises(RuntimeError),
-        tracked(f"run {KEY}", experiment=f"{name} {KEY}", uri=uri, params=params, tags={"t": KEY}) as run,
-    ):
+    failing = contextlib.suppress(RuntimeError)
+    with failing, tracked(f"run {KEY}", experiment=f"{name} {KEY}", uri=uri, params=params, tags={"t": KEY}) as run:
         run.table("table", [{"cell": KEY, KEY: 1, "nested": [{"deep": KEY}]}])
         run.text(f"text {KEY}", f"export FAKE_API_KEY={KEY}")
         run.folder(tmp_path / "artefact", "folder")
@@ -326,9 +327,9 @@ def test_a_deleted_experiment_is_an_error_that_says_how_to_restore_it(
 ) -> None:
     """Runs that someone deleted do not come back unasked; the message names the command."""
     client.delete_experiment(number := client.create_experiment(name))
-    with pytest.raises(DataError, match=f"was deleted.*experiments restore -x {number}"):
-        with tracked("run", experiment=name, uri=uri, params={}):
-            pytest.fail("the block ran")
+    expected = pytest.raises(DataError, match=f"was deleted.*experiments restore -x {number}")
+    with expected, tracked("run", experiment=name, uri=uri, params={}):
+        pytest.fail("the block ran")
 
 
 def test_off_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +353,7 @@ def test_off_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_write_that_is_not_taken_is_counted(
     uri: str, client: "MlflowClient", name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A missing folder and a second value of a param are lost, told once, counted, and noted on the run; the rest stays."""
+    """A missing folder and a second value of a param are counted, told once and noted on the run; the rest stays."""
     with caplog.at_level(logging.WARNING), tracked("run", experiment=name, uri=uri, params={"a": 1}) as run:
         run.folder("missing folder", "f")
         run.params({"a": 2, "b": 3})
@@ -381,11 +382,22 @@ def test_a_store_that_goes_away_does_not_stop_the_work(
     assert "Traceback" not in "".join(capfd.readouterr())
 
 
+def test_a_store_that_is_slow_to_fail_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a slow failure further writes are counted without being tried, except the end of the run; success resets it."""
+    monkeypatch.setattr(tracking_recorder, "_SLOW_SECONDS", -1.0)
+    recorder = tracking_recorder.Recorder(MagicMock(), "1")
+    tried: list[str] = []
+    assert recorder.attempt("broken", lambda: tried.append("first") or 1 // 0) is None
+    assert recorder.attempt("skipped", lambda: tried.append("second")) is None
+    recorder.attempt("end", lambda: tried.append("end"), insist=True)
+    recorder.attempt("after", lambda: tried.append("after"))
+    assert (tried, recorder.lost) == (["first", "end", "after"], 2)
+
+
 def test_a_store_that_goes_away_hides_no_exception(own_store: Path, name: str) -> None:
     """The block's own exception comes out, not one of the store that could not take the end of the run."""
     with pytest.raises(ZeroDivisionError), tracked("run", experiment=name, uri=f"sqlite:///{own_store}", params={}):
-        own_store.unlink()
-        raise ZeroDivisionError
+        assert own_store.unlink() or 1 // 0
 
 
 def test_a_store_is_made_anew_after_it_was_deleted(store: Path, own_store: Path, name: str, tmp_path: Path) -> None:
@@ -412,7 +424,7 @@ def test_the_leaderboard_reads_runs_back(uri: str, name: str) -> None:
     assert (rows["parent"]["parent_run_id"], rows["child"]["parent_run_id"]) == (None, run.run_id)
     assert rows["child"]["metrics"] == {"f1": 0.5}
     assert rows["parent"]["seconds"] >= 0
-    with pytest.raises(DataError, match="no experiment 'unknown'.*`made`"):
+    with pytest.raises(DataError, match=r"no experiment 'unknown'.*`made`"):
         leaderboard("unknown", uri)
 
 

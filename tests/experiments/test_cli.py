@@ -1,0 +1,102 @@
+"""The command line as a whole: its table of contents, its exit codes, and what faults look like."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reflective_rag import __version__
+from reflective_rag.experiments.commands import COMMANDS
+from tests.experiments.helpers import run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def script(*arguments: str, code: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own, after `code` has run there."""
+    program = f"import sys; sys.argv[0] = 'reflective-rag'\n{code}\nfrom reflective_rag.experiments.cli import main; main()"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "COLUMNS": "100"}
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_help_is_a_table_of_contents() -> None:
+    """Every command stands in its panel, and each has a help of its own with an option --json."""
+    shown = run("--help").stdout
+    for panel, names in COMMANDS.items():
+        assert panel in shown
+        for name in names:
+            assert name in shown
+            assert "--json" in run(name, "--help").stdout
+
+
+def test_version() -> None:
+    """`--version` prints name and version."""
+    assert run("--version").stdout.strip() == f"reflective-rag {__version__}"
+
+
+def test_help_imports_nothing_heavy(workplace: Path) -> None:
+    """The list of commands comes without DSPy, MLflow or LanceDB."""
+    code = (
+        "import atexit; atexit.register(lambda: print([m for m in "
+        "('dspy', 'mlflow', 'lancedb', 'numpy', 'litellm') if m in sys.modules]))"
+    )
+    done = script("--help", code=code, cwd=workplace)
+    assert done.returncode == 0
+    assert done.stdout.strip().endswith("[]")
+
+
+@pytest.mark.parametrize("arguments", [["frobnicate"], ["ask"], ["evaluate"], ["ask", "q?", "--frob"], ["ask", "q?", "--k", "0"]])
+def test_usage_errors_end_with_2(arguments: list[str]) -> None:
+    """Unknown commands and options, missing arguments and numbers out of range."""
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert done.stderr
+
+
+def test_a_fault_of_ours_is_one_line(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unexpected exception ends with 1 and says how to see the traceback; --debug raises it."""
+
+    def fault(*args: object, **kwargs: object) -> None:
+        raise KeyError("first line\nsecond line")
+
+    monkeypatch.setattr("reflective_rag.experiments.corpora.open_search", fault)
+    done = run("ask", "q?")
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert "KeyError" in done.stderr
+    assert "--debug" in done.stderr
+    assert isinstance(run("--debug", "ask", "q?").exception, KeyError)
+
+
+def test_markup_in_a_message_is_printed_as_it_is(workplace: Path) -> None:
+    """A file name with brackets is not taken for a colour."""
+    assert "`[red]x[/red].jsonl` does not exist" in run("ask", "q?", "--corpus", "[red]x[/red].jsonl").stderr
+
+
+def test_interrupts_end_with_130(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is one line and the exit code that shells know."""
+
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("reflective_rag.experiments.corpora.open_search", interrupted)
+    done = run("ask", "q?")
+    assert (done.exit_code, done.stderr) == (130, "error: interrupted\n")
+
+
+def test_a_closed_pipe_is_quiet(workplace: Path) -> None:
+    """`reflective-rag … | head` leaves no complaint."""
+    code = "import os; r, w = os.pipe(); os.close(r); os.dup2(w, 1)"
+    done = script("ask", "《百年孤独》的作者是谁？", "--json", code=code, cwd=workplace)
+    assert done.returncode == 141
+    assert done.stderr == ""

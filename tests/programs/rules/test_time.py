@@ -1,0 +1,73 @@
+"""The time a question is about, and the date a passage speaks of."""
+
+from datetime import date
+
+import pytest
+
+from reflective_rag.programs.rules.time import dated, time_expression, years
+from reflective_rag.signatures.types import Passage
+
+TODAY = date(2026, 11, 30)
+
+SCOPES = [
+    ("Who designed the Orlen Bridge?", "timeless", None, None),
+    ("What is the current population of Meridale?", "now", None, TODAY),
+    ("What is the latest count of stops?", "now", None, TODAY),
+    ("Who is the mayor of Meridale?", "now", None, TODAY),
+    ("Who was the first mayor of Meridale?", "timeless", None, None),
+    ("What was the population as of 2010?", "as_of", date(2010, 1, 1), date(2010, 12, 31)),
+    ("How many stops were there in 2015?", "as_of", date(2015, 1, 1), date(2015, 12, 31)),
+    ("Who led the city before 1990?", "before", None, date(1989, 12, 31)),
+    ("What was built after 1990?", "after", date(1990, 1, 1), None),
+    ("What was built between 1950 and 1960?", "between", date(1950, 1, 1), date(1960, 12, 31)),
+    ("How many people visited last year?", "as_of", date(2025, 1, 1), date(2025, 12, 31)),
+    ("What happened in the 2000s?", "timeless", None, None),
+    ("目前青石市有多少人口？", "now", None, TODAY),
+    ("现任市长是谁？", "now", None, TODAY),
+    ("最新的票价是多少？", "now", None, TODAY),
+    ("青石市市长是谁？", "now", None, TODAY),
+    ("青石市首任市长是谁？", "timeless", None, None),
+    ("截至2015年有多少个车站？", "as_of", date(2015, 1, 1), date(2015, 12, 31)),
+    ("2018年谁当选市长？", "as_of", date(2018, 1, 1), date(2018, 12, 31)),
+    ("2000年以前谁管理该市？", "before", None, date(1999, 12, 31)),
+    ("1990年以后建了什么？", "after", date(1990, 1, 1), None),
+    ("1950年至1960年建了什么？", "between", date(1950, 1, 1), date(1960, 12, 31)),
+    ("去年有多少游客？", "as_of", date(2025, 1, 1), date(2025, 12, 31)),
+    ("该片耗资2000万元吗？", "timeless", None, None),
+]
+
+
+@pytest.mark.parametrize(("question", "scope", "start", "end"), SCOPES, ids=[row[0] for row in SCOPES])
+def test_time_scope(question, scope, start, end):
+    """The scope and its inclusive bounds are read from the question, relative words against `today`."""
+    found = time_expression(question, TODAY)
+    assert (found.scope, found.start, found.end) == (scope, start, end)
+
+
+def test_last_year_without_today_is_timeless():
+    """A relative year is not guessed when nobody says what today is."""
+    assert time_expression("How many people visited last year?").scope == "timeless"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("opened in 1936 and rebuilt in 1954", (1936, 1954)),
+        ("1936年创办", (1936,)),
+        ("cost $1950 and 2,015 people", ()),
+        ("the 1990s", ()),
+        ("12345 metres", ()),
+        ("", ()),
+    ],
+)
+def test_years_are_not_amounts(text, found):
+    """Four digits count as a year only when they are no amount, no decade and no part of a longer number."""
+    assert years(text) == found
+
+
+def test_publication_date_comes_before_stated_years():
+    """A passage speaks from its publication date, else from the latest year of the sentence, else from none."""
+    text = "In 2010 it had 40 stops."
+    assert dated(Passage(id="a", text=text, published=date(2020, 5, 1)), text) == date(2020, 5, 1)
+    assert dated(Passage(id="a", text=text), text) == date(2010, 12, 31)
+    assert dated(Passage(id="a", text="It had 40 stops."), "It had 40 stops.") is None

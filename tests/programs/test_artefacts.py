@@ -1,0 +1,300 @@
+"""Artefacts: whole or not there, JSON only, checked before they are used, loadable by another process."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from reflective_rag.programs import LoopControls, NaiveRAG, ReflectiveRAG, Weights, load_program, save_program
+from reflective_rag.programs.artefacts import ARTEFACT_VERSION, read_manifest
+from reflective_rag.signatures.errors import ConfigError, DataError
+from tests.fakes import chat_reply, fake_lm
+
+KEY = "sk-artefact-secret-0123456789"
+
+
+def search(query: str, k: int) -> list[str]:
+    """One passage."""
+    return ["Giotto was born in 1267.", "乔托出生于1267年。"][:k]
+
+
+def tuned() -> ReflectiveRAG:
+    """A program that differs from the default in every part that an artefact keeps."""
+    rag = ReflectiveRAG(
+        search, theta=0.55, patience=3, weights=Weights(coverage=1.0), k=7, repair=False, budget={"lm_calls": 9}
+    )
+    rag.answer.demos = [dspy.Example(question="乔托生于何年？", passages="[1] 乔托…", answer="1267年", cited=[1])]
+    rag.answer.signature = rag.answer.signature.with_instructions("只用段落回答。")
+    rag.set_lm(dspy.LM("openai/some-model", api_key=KEY, api_base="http://localhost:1/v1"))
+    return rag
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A saved artefact."""
+    return save_program(
+        tuned(), tmp_path / "artefact", model="openai/some-model", data={"train": "abc"}, scores={"f1": 0.5}, notes={"n": 1}
+    )
+
+
+def test_a_program_comes_back_field_by_field(folder: Path) -> None:
+    """Settings, controls, instructions and demos survive; the model does not, an artefact configures none."""
+    rag, loaded = tuned(), load_program(folder, search)
+    assert isinstance(loaded, ReflectiveRAG)
+    assert loaded.settings == rag.settings
+    assert loaded.controls.values == rag.controls.values
+    assert loaded.answer.signature.instructions == "只用段落回答。"
+    assert [dict(d) for d in loaded.answer.demos] == [dict(d) for d in rag.answer.demos]
+    assert loaded.predictors()[0].lm is None
+    again = save_program(loaded, folder.parent / "again")
+    assert (again / "program.json").read_bytes() == (folder / "program.json").read_bytes()
+
+
+def test_the_manifest_says_what_it_is(folder: Path) -> None:
+    """Program, model name, data, scores, notes, versions, and a fingerprint for each predictor."""
+    manifest = read_manifest(folder)
+    assert (manifest.program, manifest.model, manifest.schema_version) == (
+        "reflective",
+        "openai/some-model",
+        ARTEFACT_VERSION,
+    )
+    assert (manifest.data, manifest.scores, manifest.notes) == ({"train": "abc"}, {"f1": 0.5}, {"n": 1})
+    assert set(manifest.signatures) == {name for name, _ in tuned().named_predictors()}
+    assert manifest.versions["dspy"] == dspy.__version__
+    assert sorted(p.name for p in folder.parent.iterdir()) == ["artefact"]
+
+
+def test_no_key_and_no_address_is_written(folder: Path) -> None:
+    """A model with a key and an address leaves only its name."""
+    text = "".join(p.read_text(encoding="utf-8") for p in folder.iterdir())
+    assert KEY not in text
+    assert "localhost" not in text
+
+
+def test_chinese_stays_readable(folder: Path) -> None:
+    """Demos are written as UTF-8, not as escapes, so that a person can review them."""
+    assert "乔托生于何年？" in (folder / "program.json").read_text(encoding="utf-8")
+
+
+def test_options_of_the_app_win(folder: Path) -> None:
+    """The app that loads an artefact sets its own budget and date."""
+    loaded = load_program(folder, search, budget={"lm_calls": 1}, today=date(2020, 1, 1))
+    assert (loaded.settings.budget.lm_calls, loaded.settings.k, loaded.today) == (1, 7, date(2020, 1, 1))
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
+    """Change manifest and state, and make the digest fit again: damage that a checksum does not show."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    state = json.loads((folder / "program.json").read_text(encoding="utf-8"))
+    change(manifest, state)
+    text = json.dumps(state, ensure_ascii=False)
+    manifest["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "program.json").write_text(text, encoding="utf-8")
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def cut(name: str) -> Callable[[Path], None]:
+    """Half of a file."""
+
+    def damage(folder: Path) -> None:
+        data = (folder / name).read_bytes()
+        (folder / name).write_bytes(data[: len(data) // 2])
+
+    return damage
+
+
+def overwrite(name: str, data: bytes) -> Callable[[Path], None]:
+    """Another content."""
+    return lambda folder: (folder / name).write_bytes(data) and None
+
+
+def set_manifest(**change: Any) -> Callable[[Path], None]:
+    """Other values in the manifest."""
+    return lambda folder: edit(folder, lambda manifest, state: manifest.update(change))
+
+
+def set_controls(**change: Any) -> Callable[[Path], None]:
+    """Other values in the saved controls."""
+    return lambda folder: edit(folder, lambda manifest, state: state["controls"].update(change))
+
+
+def rename_signature(folder: Path) -> None:
+    """As if a field of a signature had changed since the compile."""
+    edit(folder, lambda manifest, state: manifest["signatures"].update(answer="0" * 16))
+
+
+def drop(part: str) -> Callable[[Path], None]:
+    """A part of the state is gone."""
+    return lambda folder: edit(folder, lambda manifest, state: state.pop(part) and None)
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        pytest.param(cut("program.json"), "`.*program.json` is damaged", id="state cut in half"),
+        pytest.param(cut("manifest.json"), "`.*manifest.json` is damaged", id="manifest cut in half"),
+        pytest.param(overwrite("program.json", b""), "program.json` is damaged", id="empty state"),
+        pytest.param(overwrite("manifest.json", b"[1]"), "expected a JSON object, got list", id="manifest is a list"),
+        pytest.param(overwrite("manifest.json", b"\xff\xfe\x00"), "not valid JSON", id="manifest is binary"),
+        pytest.param(overwrite("manifest.json", b"hello"), "not valid JSON", id="manifest is prose"),
+        pytest.param(overwrite("manifest.json", b"{}"), "`schema_version`", id="manifest is empty"),
+        pytest.param(lambda f: (f / "program.json").unlink(), "`program.json` is missing", id="state missing"),
+        pytest.param(lambda f: (f / "manifest.json").unlink(), "`manifest.json` is missing", id="manifest missing"),
+        pytest.param(set_manifest(schema_version=99), "`schema_version`.*got 99.*upgrade", id="newer schema"),
+        pytest.param(set_manifest(schema_version="1"), "`schema_version`", id="schema as text"),
+        pytest.param(set_manifest(program="naive"), "`k`|predictor|`theta`|`repair`", id="another program"),
+        pytest.param(set_manifest(program="magic"), "unknown program 'magic'", id="unknown program"),
+        pytest.param(set_manifest(settings={"kk": 5}), "settings.*'kk'", id="unknown setting"),
+        pytest.param(set_manifest(settings={"k": 0}), "settings.*`k`", id="setting out of range"),
+        pytest.param(set_manifest(settings={"mode": "fused"}), "predictor", id="settings of another mode"),
+        pytest.param(set_manifest(settings={"search": 1}), "settings.*search", id="a setting that is none"),
+        pytest.param(set_manifest(settings=[1]), "`settings`", id="settings as a list"),
+        pytest.param(set_manifest(surprise=1), "`surprise` is unknown", id="unknown key"),
+        pytest.param(rename_signature, "predictor `answer` has other fields", id="changed signature"),
+        pytest.param(set_controls(theta=1.5), "`theta`.*got 1.5", id="θ out of range"),
+        pytest.param(set_controls(thetta=0.5), "`thetta` is unknown", id="unknown control"),
+        pytest.param(drop("controls"), "differing: controls", id="controls gone"),
+        pytest.param(drop("answer"), "differing: answer", id="predictor gone"),
+        pytest.param(
+            lambda f: edit(f, lambda m, s: s["answer"].update(demos="x")), "`answer.demos`.*'x'", id="demos are no list"
+        ),
+        pytest.param(
+            lambda f: edit(f, lambda m, s: s["answer"].pop("signature")), "program.json", id="instructions gone"
+        ),
+    ],
+)
+def test_a_damaged_artefact_is_one_clear_error(damage: Callable[[Path], None], named: str, folder: Path) -> None:
+    """Whatever is wrong with it, loading names the file or the field and nothing else happens."""
+    damage(folder)
+    with pytest.raises(DataError, match=named):
+        load_program(folder, search)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.9])
+@pytest.mark.parametrize("bit", [0, 3, 6])
+def test_a_flipped_bit_is_found(share: float, bit: int, folder: Path) -> None:
+    """The digest covers every byte of the state."""
+    file = folder / "program.json"
+    data = bytearray(file.read_bytes())
+    data[int(len(data) * share)] ^= 1 << bit
+    file.write_bytes(bytes(data))
+    with pytest.raises(DataError, match="program.json` is damaged"):
+        load_program(folder, search)
+
+
+@pytest.mark.parametrize("name", ["missing", "file"])
+def test_what_is_no_folder_is_no_artefact(name: str, tmp_path: Path) -> None:
+    """A path that leads nowhere, or to a file, says how to make an artefact."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DataError, match="there is no artefact at .*compile"):
+        load_program(tmp_path / name)
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("step", ["fsync", "first rename", "second rename"])
+def test_a_killed_writer_leaves_the_old_artefact(step: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a write is interrupted, the old artefact is whole, and nothing else is left in the folder above."""
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    real, seen = os.rename, []
+
+    def rename(source: Any, target: Any) -> None:
+        seen.append(source)
+        if len(seen) == {"first rename": 1, "second rename": 2}.get(step):
+            raise Killed
+        real(source, target)
+
+    def fsync(descriptor: int) -> None:
+        if step == "fsync":
+            raise Killed
+
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(Killed):
+        save_program(NaiveRAG(search), folder)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    assert [p.name for p in folder.parent.iterdir()] == [folder.name]
+    assert isinstance(load_program(folder, search), ReflectiveRAG)
+
+
+def test_a_new_artefact_replaces_the_old_one(folder: Path) -> None:
+    """Saving to the place of an artefact leaves the new one alone there."""
+    save_program(NaiveRAG(search, k=3), folder)
+    assert isinstance(load_program(folder, search), NaiveRAG)
+    assert sorted(p.name for p in folder.parent.iterdir()) == ["artefact"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_is_no_artefact_is_not_overwritten(kind: str, tmp_path: Path) -> None:
+    """A folder with the user's own files, or a file, is never replaced."""
+    target = tmp_path / "mine"
+    if kind == "folder":
+        target.mkdir()
+    own = target / "thesis.txt" if kind == "folder" else target
+    own.write_text("years of work")
+    with pytest.raises(ConfigError, match="is not an artefact"):
+        save_program(tuned(), target)
+    assert own.read_text() == "years of work"
+
+
+def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
+    """A folder made beforehand, by a script say, is used."""
+    (tmp_path / "deep" / "new").mkdir(parents=True)
+    assert load_program(save_program(tuned(), tmp_path / "deep" / "new"), search).name == "reflective"
+
+
+def test_a_place_that_cannot_be_written_is_a_data_error(tmp_path: Path) -> None:
+    """A path below a file cannot be made into a folder."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DataError, match="cannot be written"):
+        save_program(tuned(), tmp_path / "file" / "artefact")
+
+
+def test_loading_never_unpickles(folder: Path) -> None:
+    """An artefact holds two JSON files and nothing that could run."""
+    assert sorted(p.name for p in folder.iterdir()) == ["manifest.json", "program.json"]
+    assert all(isinstance(json.loads(p.read_bytes()), dict) for p in folder.iterdir())
+
+
+def test_another_process_loads_it_and_answers(folder: Path) -> None:
+    """A fresh interpreter gives the tuned θ, the Chinese demo and the answer."""
+    script = (
+        "import sys, json\n"
+        "from reflective_rag.programs import load_program\n"
+        "rag = load_program(sys.argv[1], search=lambda q, k: ['Giotto was born in 1267.'])\n"
+        "result = rag(question='When was Giotto born?')\n"
+        "print(json.dumps([rag.controls.values.theta, rag.answer.demos[0]['answer'], result.answer]))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [0.55, "1267年", "1267"]
+
+
+def test_a_loaded_program_answers_as_the_saved_one(folder: Path) -> None:
+    """The prompt of the loaded program is the same to the letter, demos and instructions included."""
+    prompts = []
+    for program in (tuned(), load_program(folder, search)):
+        lm = fake_lm(lambda request: chat_reply(answer="1267", cited=[1]))
+        program.set_lm(lm)
+        program(question="When was Giotto born?")
+        prompts.append(sorted(repr((r.system, r.messages)) for r in lm.engine.requests))
+    assert prompts[0] == prompts[1] != []
+
+
+def test_controls_out_of_the_box_are_the_default(tmp_path: Path) -> None:
+    """An untouched program saves and loads as itself."""
+    loaded = load_program(save_program(ReflectiveRAG(search), tmp_path / "a"), search)
+    assert loaded.controls.values == LoopControls()
