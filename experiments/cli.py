@@ -25,7 +25,7 @@ from reflective_rag.signatures.errors import ReflectiveRAGError
 _INTERRUPTED, _BROKEN_PIPE = 130, 141  # as a shell reports SIGINT and SIGPIPE
 _EXAMPLES = """Answer questions from passages that are judged before they are used.
 
-Try it: [bold]reflective-rag ask "When was the Eiffel Tower completed?"[/bold]
+Try it: [bold]reflective-rag ask "Which lake is deeper, Lake Baikal or Lake Tanganyika?"[/bold]
 
 Without a model it runs on rules; name one with [bold]--lm[/bold] or RRAG_LM.
 Each command has its own [bold]--help[/bold].

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reflective_rag.data.records import Record
+from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.experiments.measuring import measure, summary_of, values_in_pairs
 from reflective_rag.experiments.models import model_named
 from reflective_rag.experiments.reporting import flat_metrics, rows_of
@@ -59,6 +59,25 @@ def compare(
         if log is not None:
             _log(log, done[-1], documents[-1])
     return documents
+
+
+def tracked_comparison(
+    systems: Sequence[System],
+    records: Sequence[Record],
+    model: Model,
+    experiment: str,
+    uri: str,
+    *,
+    params: Mapping[str, Any],
+    **how: Any,
+) -> tuple[list[dict[str, Any]], str | None]:
+    """`compare` in an MLflow run of its own, and the run's id (None with `uri` off)."""
+    from reflective_rag.experiments.tracking import tracked
+
+    texts = {name: ", ".join(value) if isinstance(value, list) else value for name, value in params.items()}
+    data = {"n": len(records), "fingerprint": record_fingerprint(records)}
+    with tracked("compare", experiment=experiment, uri=uri, params=texts | data, tags={"kind": "compare"}) as run:
+        return compare(systems, records, model, log=run, **how), run.run_id
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 from reflective_rag.experiments import cli  # noqa: F401 - sets the environment for quiet, offline runs before DSPy loads
 from reflective_rag.experiments.compiling import CompileReport, flat_metrics, rows_of, run_compile
-from reflective_rag.experiments.console import err, out
-from reflective_rag.experiments.corpora import open_search
+from reflective_rag.experiments.console import err, note, out
+from reflective_rag.experiments.corpora import open_search, search_note
 from reflective_rag.experiments.measuring import measure, summary_of
 from reflective_rag.experiments.models import open_model
 from reflective_rag.experiments.printing import summary_table
@@ -27,7 +27,10 @@ from reflective_rag.experiments.tracking import DEFAULT_URI, tracked
 EXPERIMENT = "demo"
 ARTEFACTS = Path("artifacts")
 RECORDING = "sample-mipro.jsonl.gz"
-QUESTIONS = ("Which language is spoken by the people who built Machu Picchu?", "青藏铁路的终点站在哪座城市？")
+QUESTIONS = (
+    "In which town was the poet born whose verses are sung in the finale of Beethoven's Ninth Symphony?",
+    "设计悉尼歌剧院的建筑师在哪一年获得普利兹克奖？",
+)
 
 
 def main() -> None:
@@ -74,7 +77,8 @@ def _baselines() -> list[tuple[str, dict[str, Any]]]:
     own = pool(record for split in ("train", "dev", "test") for record in load_sample(split))
     rows = []
     with model.use(), open_search(["own"], own, embedder=recipe.embedder, progress=lambda done, total: None) as search:
-        out.print(f"      {search.count()} passages, {search.mode} search. {search.note}", markup=False)
+        out.print(f"      {search.count()} passages, {search.mode} search", markup=False)
+        note(search_note(search, recipe.embedder))
         for name in ("naive", "reflective"):
             system = named_system(name, model, options={"k": 5}).searching(search)
             evaluation = measure(system, records, threads=2)
@@ -138,7 +142,7 @@ def _ask(report: CompileReport) -> None:
 _NEXT = """      done in {seconds:.0f} s. Runs are in mlflow.db, artefacts in artifacts/.
 
       see the runs          .venv/bin/mlflow ui --backend-store-uri sqlite:///mlflow.db
-      ask                   .venv/bin/reflective-rag ask "When was the Eiffel Tower completed?"
+      ask                   .venv/bin/reflective-rag ask "Which lake is deeper, Lake Baikal or Lake Tanganyika?"
       use your own model    .venv/bin/reflective-rag compile sample-mipro --lm openai/gpt-4o-mini --dry-run
       use your own data     .venv/bin/reflective-rag evaluate --program reflective --data my.jsonl --corpus my-passages.jsonl
 """

@@ -177,7 +177,11 @@ def _check_strategy(recipe: Recipe) -> None:
 
 
 def _check_option(name: str, value: Any, default: Any) -> None:
-    """An option must be a number of the kind of its default, not negative; sizes of a search are at least 1."""
+    """An option must be of the kind of its default; numbers are never negative, and sizes of a search at least 1."""
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise ConfigError(f"option `{name}` must be true or false, got {value!r}")
+        return
     whole = isinstance(default, int)
     kinds: tuple[type, ...] = (int,) if whole else (int, float)
     least = 1 if whole and name.startswith(("num_", "max_rounds")) else 0

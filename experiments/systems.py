@@ -12,11 +12,7 @@ from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.registry import PROGRAMS, make_program
 from reflective_rag.programs.searching import SearchFunction, SearchHandle
-from reflective_rag.programs.settings import LoopControls, build
 from reflective_rag.signatures.errors import ConfigError, DataError
-
-FIXED = ("mode", "preset", "soft_verdicts", "repair", "support_check")
-"""Options that decide which predictors a program has: an artefact has its own."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +50,8 @@ def loaded_system(
         ConfigError: An option that would change which predictors the program has.
         DataError: The artefact cannot be used.
     """
-    chosen = dict(options or {})
-    if fixed := [name for name in FIXED if name in chosen]:
-        raise ConfigError(
-            f"{', '.join(f'`{name}`' for name in fixed)} cannot be changed on an artefact; compile it that way"
-        )
     manifest = read_manifest(folder)
-    # Loading puts the artefact's own controls back, so those given here are set afterwards.
-    controls = {name: chosen.pop(name) for name in list(chosen) if name in LoopControls.model_fields}
-    program = load_program(folder, None, today=today or model.today, **chosen)
-    if controls:
-        _set_controls(program, controls)
+    program = load_program(folder, None, today=today or model.today, **(options or {}))
     return System(str(folder), program, tuple(_notes(program, manifest.model, model)))
 
 
@@ -78,14 +65,17 @@ def any_system(source: str, model: Model, **kwargs: Any) -> System:
     return loaded_system(source, model, **kwargs)
 
 
-def parse_options(words: Sequence[str]) -> dict[str, Any]:
+def parse_options(words: Sequence[str] | None, **named: Any) -> dict[str, Any]:
     """`["theta=0.8", "mode=fused"]` as a dictionary; a value that is JSON is read as such, else it is a text.
+
+    Args:
+        named: Options that have a switch of their own; None is "not given", anything else wins over `words`.
 
     Raises:
         ConfigError: A word without `=`.
     """
     options: dict[str, Any] = {}
-    for word in words:
+    for word in words or ():
         name, equals, value = word.partition("=")
         if not equals or not name.strip():
             raise ConfigError(f"`--option` expects `name=value`, such as `theta=0.8`, got {word!r}")
@@ -95,14 +85,7 @@ def parse_options(words: Sequence[str]) -> dict[str, Any]:
             options[name.strip()] = value
     if reserved := {"search", "today"} & options.keys():
         raise ConfigError(f"`--option` cannot set {', '.join(map(repr, sorted(reserved)))}")
-    return options
-
-
-def _set_controls(program: RagModule, controls: Mapping[str, Any]) -> None:
-    holder = getattr(program, "controls", None)
-    if holder is None:
-        raise ConfigError(f"program {program.name!r} has no option {', '.join(map(repr, controls))}")
-    holder.values = build(LoopControls, {**holder.values.model_dump(), **controls})
+    return options | {name: value for name, value in named.items() if value is not None}
 
 
 def _notes(program: RagModule, compiled_with: str, model: Model) -> list[str]:

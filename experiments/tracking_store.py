@@ -192,7 +192,7 @@ def _open_and_close(uri: str, artifacts: str | None) -> None:
     """Open the store, which makes its tables if there are none, and close its connections."""
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    store: Any = SqlAlchemyStore(uri, artifacts)  # type: ignore[no-untyped-call]
+    store: Any = SqlAlchemyStore(uri, artifacts)  # type: ignore[no-untyped-call]  # MLflow does not annotate it
     store.engine.dispose()
 
 

@@ -1,7 +1,7 @@
 """Replay tuning of the stopping rule: record every question once to its last round, then try rules without a model.
 
-`LoopControls` change neither prompts nor searches, only where the loop stops. So one recorded pass, in which every round
-also plays its ending, holds the result of every rule, and `simulate` finds it with the loop's own `stop_reason`.
+`LoopControls` change neither prompts nor searches, only where the loop stops. So one recorded pass, in which every
+round also plays its ending, holds the result of every rule, and `simulate` finds it with the loop's own `stop_reason`.
 """
 
 import copy
@@ -92,13 +92,16 @@ def record_pass(
     examples = to_examples(records)
     done = 0
     out: list[QuestionRecord] = []
-    with ThreadPoolExecutor(max_workers=num_threads) as threads:
+    threads = ThreadPoolExecutor(max_workers=num_threads)
+    try:
         jobs = [threads.submit(copy_context().run, _record_one, full, example, metric) for example in examples]
         for job in jobs:
             out.append(job.result())
             done += 1
             if on_question is not None:
                 on_question(done, len(examples))
+    finally:  # after Ctrl-C the questions that are queued must not be asked any more
+        threads.shutdown(wait=False, cancel_futures=True)
     return out
 
 
@@ -157,7 +160,10 @@ class _Watch:
 
 
 def simulate(record: QuestionRecord, controls: LoopControls) -> Stop:
-    """Where the loop would have stopped under `controls`, and what it would have returned and cost."""
+    """Where the loop would have stopped under `controls`, and what it would have returned and cost.
+
+    In a round whose model call failed, `reason` may name the rule where the loop would say `model_error`.
+    """
     before: Assessment | None = None
     misses = 0
     for index, this in enumerate(record.rounds):
@@ -208,5 +214,7 @@ def grid(max_rounds: int = MAX_ROUNDS) -> Iterable[LoopControls]:
         Weights(relevance=0.2, consistency=0.2, coverage=0.5, freshness=0.1),
     )
     thetas = [step / 20 for step in range(21)]
-    for w, theta, rounds, patience, verdict in product(weights, thetas, range(1, max_rounds + 1), (1, 2), (True, False)):
+    for w, theta, rounds, patience, verdict in product(
+        weights, thetas, range(1, max_rounds + 1), (1, 2), (True, False)
+    ):
         yield LoopControls(weights=w, theta=theta, max_rounds=rounds, patience=patience, respect_verdict=verdict)

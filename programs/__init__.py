@@ -1,8 +1,8 @@
 """The control loops, and what they are made of.
 
-    from reflective_rag.programs import ReflectiveRAG
-    rag = ReflectiveRAG(search=my_search)
-    rag(question="…").answer
+from reflective_rag.programs import ReflectiveRAG
+rag = ReflectiveRAG(search=my_search)
+rag(question="…").answer
 """
 
 from reflective_rag.programs.artefacts import load_program, save_program
@@ -17,8 +17,8 @@ from reflective_rag.programs.settings import Budget, LoopControls, ReflectiveSet
 __all__ = [
     "PROGRAMS",
     "Budget",
-    "EvidenceAssessor",
     "Event",
+    "EvidenceAssessor",
     "LoopControls",
     "NaiveRAG",
     "RagModule",

@@ -1,7 +1,8 @@
 """Artefacts: a compiled program as a folder that any app can load. JSON only; nothing is ever unpickled.
 
     program.json    DSPy's state: instructions, demos, the controls
-    manifest.json   what it is: schema version, program, settings, signature fingerprints, versions, scores, digest of program.json
+    manifest.json   what it is: schema version, program, settings, signature fingerprints, versions, scores, and the
+                    digest of program.json
 
 The folder is written under a temporary name and renamed last, so its presence means that it is whole. Loading checks
 everything before it changes anything.
@@ -21,10 +22,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reflective_rag.programs.fingerprints import program_fingerprints
 from reflective_rag.programs.module import RagModule
-from reflective_rag.programs.settings import describe
+from reflective_rag.programs.settings import LoopControls, build, describe
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 
 ARTEFACT_VERSION = 1
+_FIXED = {"mode", "preset", "soft_verdicts", "repair", "support_check"}
+"""Options that decide which predictors a program has, or that stand for several settings at once."""
 _LIBRARIES = ("reflective-rag", "dspy", "pydantic")
 
 
@@ -58,18 +61,18 @@ def save_program(
     scores: Mapping[str, Any] | None = None,
     notes: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a program as an artefact folder, replacing an older artefact there. No API key is written: a model's name only.
+    """Write a program as an artefact folder, replacing an older artefact there.
+
+    Of a model only its name is written, never an API key.
 
     Raises:
         ConfigError: `folder` exists and is not an artefact.
         DataError: it cannot be written.
     """
     target = Path(folder)
-    if target.exists() and not (target / "manifest.json").is_file():
-        if not target.is_dir() or any(target.iterdir()):
-            raise ConfigError(f"`{target}` exists and is not an artefact; choose another folder, or remove it")
-    state = _state_of(program)
-    text = json.dumps(state, ensure_ascii=False, indent=2, sort_keys=True)
+    if target.exists() and not _is_free(target):
+        raise ConfigError(f"`{target}` exists and is not an artefact; choose another folder, or remove it")
+    text = json.dumps(_state_of(program), ensure_ascii=False, indent=2, sort_keys=True)
     manifest = Manifest(
         schema_version=ARTEFACT_VERSION,
         program=program.name,
@@ -90,8 +93,13 @@ def save_program(
     return target
 
 
+def _is_free(target: Path) -> bool:
+    """Whether what exists at `target` may be replaced: an artefact, or an empty folder."""
+    return (target / "manifest.json").is_file() or (target.is_dir() and not any(target.iterdir()))
+
+
 def _state_of(program: RagModule) -> dict[str, Any]:
-    """DSPy's state without the models that predictors may hold: an artefact names its model, it does not configure one."""
+    """DSPy's state without the models that predictors hold: an artefact names its model, it does not configure one."""
     state: dict[str, Any] = program.dump_state()
     for part in state.values():
         if isinstance(part, dict) and "lm" in part:
@@ -113,20 +121,23 @@ def _write_folder(target: Path, files: Mapping[str, str]) -> None:
         if target.exists():
             _swap(temporary, target)
         else:
-            os.rename(temporary, target)
+            temporary.rename(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _swap(new: Path, target: Path) -> None:
-    """Put `new` in the place of `target`. POSIX cannot rename onto a full folder, so the old one steps aside, and back on failure."""
+    """Put `new` in the place of `target`.
+
+    POSIX cannot rename onto a full folder, so the old one steps aside, and back on failure.
+    """
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
     try:
-        os.rename(target, aside / "artefact")
+        old = target.rename(aside / "artefact")
         try:
-            os.rename(new, target)
+            new.rename(target)
         except BaseException:
-            os.rename(aside / "artefact", target)
+            old.rename(target)
             raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -154,13 +165,15 @@ def load_program(folder: str | Path, search: Any = None, **options: Any) -> RagM
     Args:
         folder: The artefact.
         search: The app's `search(query, k)`.
-        options: `today`, or settings that override the artefact's (such as `budget`).
+        options: `today`, or settings and controls that override the artefact's (such as `budget` or `theta`).
 
     Raises:
+        ConfigError: An option is unknown, out of range, or would change which predictors the program has.
         DataError: The artefact is missing, damaged, of another version, or does not fit this library's signatures.
     """
     from reflective_rag.programs.registry import make_program
 
+    _check_options(options)
     manifest = read_manifest(folder)
     path = Path(folder) / "program.json"
     state = _read_json(path, folder)
@@ -178,11 +191,27 @@ def load_program(folder: str | Path, search: Any = None, **options: Any) -> RagM
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"`{path}` cannot be loaded: {type(error).__name__}: {error}") from None
+    _override_controls(program, options)
     return program
 
 
+def _check_options(options: Mapping[str, Any]) -> None:
+    if fixed := sorted(_FIXED & options.keys()):
+        names = ", ".join(f"`{name}`" for name in fixed)
+        raise ConfigError(
+            f"{names} cannot be changed on an artefact, since its predictors depend on it; compile it that way"
+        )
+
+
+def _override_controls(program: RagModule, options: Mapping[str, Any]) -> None:
+    """The state has just put the artefact's own controls in place; those that the caller names come on top."""
+    holder = getattr(program, "controls", None)
+    if holder is not None and (named := {k: v for k, v in options.items() if k in LoopControls.model_fields}):
+        holder.values = build(LoopControls, {**holder.values.model_dump(), **named})
+
+
 def _check_fit(program: RagModule, manifest: Manifest, state: Mapping[str, Any], path: Path) -> None:
-    """DSPy loads a state into other fields without a word and shifts the descriptions; so every predictor is compared first."""
+    """Compare every predictor first: DSPy loads a state into other fields silently and shifts the descriptions."""
     here = program_fingerprints(program)
     for name in sorted(here.keys() | manifest.signatures.keys()):
         if here.get(name) != manifest.signatures.get(name):

@@ -54,7 +54,7 @@ class AskRun:
                 while True:
                     try:
                         return self._read(self.ask.predictor(**self._inputs()))
-                    except Exception as error:
+                    except Exception as error:  # noqa: BLE001 - `_failed` raises what is the user's to mend
                         delay = self._failed(error)
                         if isinstance(delay, AskOutcome):
                             return delay
@@ -66,13 +66,14 @@ class AskRun:
         """The same on the event loop."""
         if self.refused:
             return AskOutcome(refused=self.refused)
+        predictor: Any = self.ask.predictor
         started = time.monotonic()
         try:
             with dspy.context(**self._context()):
                 while True:
                     try:
-                        return self._read(await self.ask.predictor.acall(**self._inputs()))  # type: ignore[attr-defined]
-                    except Exception as error:
+                        return self._read(await predictor.acall(**self._inputs()))
+                    except Exception as error:  # noqa: BLE001 - `_failed` raises what is the user's to mend
                         delay = self._failed(error)
                         if isinstance(delay, AskOutcome):
                             return delay
@@ -145,7 +146,7 @@ class AskRun:
 
 
 def _single_call(adapter: Any) -> Any:
-    """The adapter without its second call after a parse failure: under a hard budget, a call is booked before it is made."""
+    """The adapter without its second call after a parse failure: under a hard budget a call is booked beforehand."""
     adapter = copy.copy(adapter) if adapter is not None else dspy.ChatAdapter()
     adapter.use_json_adapter_fallback = False
     return adapter
@@ -156,7 +157,7 @@ REPLY_TOKENS = 256
 
 
 def estimate_tokens(ask: Ask) -> int:
-    """What a call may cost, on the high side: the whole prompt (demos too) at one token per 3 bytes of UTF-8, and a reply."""
+    """What a call may cost, on the high side: the whole prompt, demos too, at one token per 3 bytes, and a reply."""
     predictor: Any = ask.predictor
     adapter = dspy.settings.adapter or dspy.ChatAdapter()
     messages = adapter.format(predictor.signature, predictor.demos, dict(ask.inputs))
@@ -164,7 +165,7 @@ def estimate_tokens(ask: Ask) -> int:
 
 
 def _raise_own(error: BaseException, handled: BaseException | None) -> None:
-    """DSPy wraps what an engine raises; an error of ours inside (a replay that doesn't know the request) must surface."""
+    """DSPy wraps what an engine raises; an error of ours inside (a replay without the request) must surface."""
     seen: BaseException | None = error
     while seen is not None and seen is not handled:
         if isinstance(seen, ReflectiveRAGError):

@@ -1,6 +1,7 @@
 """Judges evidence: asks the critics of the chosen mode, side by side, and puts their verdicts together.
 
-A door of its own, `EvidenceAssessor()(question=…, passages=[…]) -> Assessment`, and the part of ReflectiveRAG that judges.
+A door of its own, `EvidenceAssessor()(question=…, passages=[…]) -> Assessment`, and the part of ReflectiveRAG that
+judges.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,7 @@ from reflective_rag.programs.scoring import assess
 from reflective_rag.programs.searching import SearchHandle, as_passages
 from reflective_rag.programs.settings import Budget, Controls, LoopControls, Mode, Weights
 from reflective_rag.programs.soft import GRADES, soft_grade
-from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Step
+from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Step, Steps
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.evidence import (
     AssessEvidence,
@@ -84,22 +85,30 @@ class Verdict:
     refused: str = ""
 
 
-class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no types
+class EvidenceAssessor(dspy.Module):
     """Judge a set of passages for a question.
 
     Args:
         mode: `paired` (one call for all judgements), `separate` (one narrow call each) or `rules` (no model).
             `fused` belongs to ReflectiveRAG, which then builds no predictor here.
-        weights: Weights of the four dimensions.
+        weights: Weights of the four dimensions; `controls`: those of a loop, instead.
     """
 
-    def __init__(self, mode: Mode = "paired", *, weights: Weights | None = None, soft_verdicts: bool = True) -> None:
+    def __init__(
+        self,
+        mode: Mode = "paired",
+        *,
+        weights: Weights | None = None,
+        controls: Controls | None = None,
+        soft_verdicts: bool = True,
+    ) -> None:
         super().__init__()
         if mode not in ("paired", "separate", "rules", "fused"):
             raise ConfigError(f"`mode` must be one of 'paired', 'separate', 'rules', got {mode!r}")
         self.mode = mode
         self.soft_verdicts = soft_verdicts
-        self.controls = Controls(LoopControls(weights=weights or Weights()))
+        # The loop shares its own controls, so that weights tuned for it count here too.
+        self.controls = controls or Controls(LoopControls(weights=weights or Weights()))
         if mode == "paired":
             self.assess = dspy.Predict(AssessEvidence)
         elif mode == "separate":
@@ -124,9 +133,9 @@ class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no type
             found: list[Verdict] = []
             drivers.run(self._single(reading, found), SearchHandle(None), ledger)
             verdict = found[0]
-        return assess(verdict.judgement, reading.passages, self.controls.values.weights)
+        return assess(verdict.judgement, reading.passages, self.controls.values.weights, by_rules=verdict.by_rules)
 
-    def _single(self, reading: Reading, found: list[Verdict]) -> Any:
+    def _single(self, reading: Reading, found: list[Verdict]) -> Steps:
         outcomes = yield self.asks(reading)
         found.append(self.read(reading, outcomes))
         return Result(answer="")
@@ -137,7 +146,7 @@ class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no type
         pool.add(items)
         return Reading(
             question=question,
-            passages=pool.for_reading(len(items), {}, items),
+            passages=pool.for_reading(len(items), {}),
             requirements=(),
             today=today or date.today(),
             passage_chars=2400,
@@ -160,7 +169,10 @@ class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no type
             Ask(
                 name="relevance",
                 predictor=self.relevance,
-                inputs={"question": reading.question, "passage": numbered([p], reading.terms, reading.passage_chars)[0]},
+                inputs={
+                    "question": reading.question,
+                    "passage": numbered([p], reading.terms, reading.passage_chars)[0],
+                },
                 phase="assess",
                 config={"logprobs": 10} if soft else {},
             )
@@ -188,9 +200,7 @@ class EvidenceAssessor(dspy.Module):  # type: ignore[misc]  # dspy ships no type
             return None
         missing = "; ".join(r.need for r in requirements if r.status == "missing") or "not known"
         inputs = {**reading.inputs(), "missing": missing, "tried": "; ".join(tried)}
-        return Ask(
-            name="find_gaps", predictor=self.find_gaps, inputs=inputs, phase="assess", demo_inputs=reading.demo
-        )
+        return Ask(name="find_gaps", predictor=self.find_gaps, inputs=inputs, phase="assess", demo_inputs=reading.demo)
 
     def read_gaps(self, outcome: Outcome) -> tuple[tuple[Gap, ...], int]:
         """Gaps of `gap_ask`, and how many could not be read; none when the call failed."""

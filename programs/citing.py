@@ -1,4 +1,4 @@
-"""Citations that hold: each is a verbatim span of its passage, found or checked here, never taken from a model on trust."""
+"""Citations that hold: each is a verbatim span of its passage, found or checked here, never taken on trust."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,8 @@ from reflective_rag.signatures.types import Citation, Draft, Passage
 def cite(question: str, draft: Draft, passages: Sequence[Passage]) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
     """Citations for the passages that the draft names, and the ids that name nothing to cite.
 
-    The span is the sentence that carries the answer best. A passage in which no sentence shares content with the answer is
-    not cited, whatever the model said. A draft that names no passage is given the first that carries its answer.
+    The span is the sentence that carries the answer best. A passage in which no sentence shares content with the answer
+    is not cited, whatever the model said. A draft that names no passage is given the first that carries its answer.
     """
     by_id = {p.id: p for p in passages}
     named = [by_id[i] for i in draft.cited if i in by_id]

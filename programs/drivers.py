@@ -1,7 +1,7 @@
 """Runs a loop's steps: in threads, on an event loop, as a stream of events, or from a record of earlier outcomes.
 
-A driver owns budgets, deadlines, retries, side-by-side execution and the order of the DSPy trace. Results do not depend on
-thread timing: outcomes come back, and traces are merged, in step order.
+A driver owns budgets, deadlines, retries, side-by-side execution and the order of the DSPy trace. Results do not depend
+on thread timing: outcomes come back, and traces are merged, in step order.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ import dspy
 from reflective_rag.programs.asking import AskRun, logger
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.searching import SearchHandle, in_daemon_thread
-from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Report, Search, SearchOutcome, Step, Steps
+from reflective_rag.programs.steps import Ask, AskOutcome, Limit, Outcome, Report, Search, SearchOutcome, Step, Steps
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage, Result, Round
 
 T = TypeVar("T")
 
 _pool = ThreadPoolExecutor(max_workers=256, thread_name_prefix="reflective-rag")
-"""Shared by all questions; threads are made when needed. A step never starts steps of its own, so it cannot starve itself."""
+"""Shared by all questions; threads are made when needed. A step starts no steps of its own, so it cannot starve."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ def _search(run: _SearchRun, search: SearchHandle, ledger: Ledger) -> SearchOutc
     def one(query: str) -> list[Passage] | Exception:
         try:
             return search(query, run.step.k)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a retriever may raise anything; `_search_outcome` says what it means
             return error
 
     found = [one(queries[0])] if len(queries) == 1 else list(_pool_map(one, queries))
@@ -237,13 +237,13 @@ def _search_outcome(run: _SearchRun, found: Sequence[Any], started: float, ledge
             raise failure
         error = f"{type(failure).__name__}: {failure}"
         logger.warning("the retriever failed: %s", error)
-    refused = None
+    refused: Limit | None = None
     if run.granted < len(run.step.queries):
         refused = "seconds" if ledger.seconds_left() == 0.0 else "retrievals"
     return SearchOutcome(
         ran=run.step.queries[: run.granted],
         results=tuple(() if isinstance(f, BaseException) else tuple(f) for f in found),
-        refused=refused,  # type: ignore[arg-type]  # one of the two literals above
+        refused=refused,
         error=error,
     )
 
@@ -254,7 +254,7 @@ def _pool_map(function: Callable[[str], T], items: Sequence[str]) -> list[T]:
 
 
 def _side_by_side(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome], ledger: Ledger) -> list[Outcome]:
-    """Run the jobs at once and return their outcomes in order; the first runs in this thread unless there is a deadline."""
+    """Run the jobs at once, outcomes in order; the first runs in this thread unless there is a deadline."""
     left = ledger.seconds_left()
     if left is not None:
         return _until_deadline(jobs, late, ledger)
@@ -263,7 +263,7 @@ def _side_by_side(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome]
 
 
 def _until_deadline(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome], ledger: Ledger) -> list[Outcome]:
-    """As above, but a job that has not ended at the deadline is abandoned: a thread cannot be stopped, only left behind."""
+    """As above, but a job that is late is abandoned: a thread cannot be stopped, only left behind."""
     futures = [in_daemon_thread(job) for job in jobs]
     outcomes: list[Outcome] = []
     for future, fallback in zip(futures, late, strict=True):

@@ -9,7 +9,10 @@ from pydantic import TypeAdapter
 
 
 def signature_fingerprint(signature: Any) -> str:
-    """16 hex digits over names, kinds, order and types of the fields. Instructions and descriptions are what a compile changes."""
+    """16 hex digits over names, kinds, order and types of the fields.
+
+    Instructions and descriptions stay out: they are what a compile changes.
+    """
     fields = [
         [kind, name, _type_schema(info.annotation)]
         for kind, part in (("input", signature.input_fields), ("output", signature.output_fields))
@@ -29,7 +32,7 @@ def _type_schema(annotation: Any) -> Any:
 
 
 def _without_words(schema: Any) -> Any:
-    """A JSON schema without descriptions and titles, which may be reworded without changing what a reply must look like."""
+    """A JSON schema without descriptions and titles: rewording them does not change what a reply must look like."""
     if isinstance(schema, dict):
         return {k: _without_words(v) for k, v in schema.items() if k not in ("description", "title")}
     return [_without_words(v) for v in schema] if isinstance(schema, list) else schema

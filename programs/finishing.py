@@ -1,7 +1,6 @@
-"""The end of a run: take the draft, check that the passages carry it, repair it once, and say honestly how it came about."""
+"""The end of a run: take the draft, check that the passages carry it, repair it once, and say how it came about."""
 
-from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from reflective_rag.programs import rules
 from reflective_rag.programs.assessor import reading_ask
@@ -10,13 +9,14 @@ from reflective_rag.programs.judgements import draft_of, support_of
 from reflective_rag.programs.messages import abstention, warning
 from reflective_rag.programs.scoring import RELEVANT, confidence, stale, unresolved
 from reflective_rag.programs.state import BUDGET_STOPS, LoopState
-from reflective_rag.programs.steps import Ask, Outcome, Step
+from reflective_rag.programs.steps import Ask, Steps, Substeps, ask
 from reflective_rag.signatures.types import (
+    Citation,
     ClaimSupport,
     Draft,
     Judgement,
-    ResultWarning,
     Result,
+    ResultWarning,
     StopReason,
     WarningCode,
 )
@@ -37,13 +37,14 @@ _OF_STOP: dict[StopReason, WarningCode] = {
 }
 """Every stop but `sufficient` is degraded and carries at least this warning."""
 
+_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded"})
+"""Warnings that make a result degraded even where the evidence sufficed."""
+
 NOISY = 0.2
 """Share of relevant passages among those judged, below which the evidence counts as noisy (of five or more)."""
 
-Finish = Generator[Sequence[Step], Sequence[Outcome], Any]
 
-
-def finish(program: Any, state: LoopState) -> Finish:
+def finish(program: Any, state: LoopState) -> Steps:
     """Steps from the last round to the result."""
     if not len(state.pool):
         return _result(state, Draft(answer=""), None)
@@ -59,14 +60,14 @@ def finish(program: Any, state: LoopState) -> Finish:
     return _result(state, draft, support)
 
 
-def _draft(program: Any, state: LoopState) -> Finish:
+def _draft(program: Any, state: LoopState) -> Substeps[Draft]:
     """The answer where no round wrote one: by the model, or without one by extraction."""
     assert state.reading is not None
     if not program.uses_model() or not hasattr(program, "answer"):
         state.warn("rules_only")
         state.drafts.append(state.rules_draft())
         return state.draft()
-    (outcome,) = yield [reading_ask(program.answer, "answer", "answer", state.reading)]
+    outcome = yield from ask(reading_ask(program.answer, "answer", "answer", state.reading))
     draft = draft_of(outcome, state.reading.passages)
     if outcome.error:
         state.stop = "model_error"
@@ -81,16 +82,16 @@ def _draft(program: Any, state: LoopState) -> Finish:
     return state.draft()
 
 
-def _check(program: Any, state: LoopState, draft: Draft) -> Finish:
+def _check(program: Any, state: LoopState, draft: Draft) -> Substeps[ClaimSupport | None]:
     """Whether the passages carry the draft: by rules (free) or by the model; None where nothing is to be checked."""
     assert state.reading is not None
     if not draft.answer or program.settings.support_check == "off":
         return None
     if program.settings.support_check == "lm" and program.uses_model():
         inputs = {**state.reading.inputs(), "answer": draft.answer}
-        (outcome,) = yield [
+        outcome = yield from ask(
             Ask(name="support", predictor=program.support, inputs=inputs, phase="check", demo_inputs=state.reading.demo)
-        ]
+        )
         if outcome.fields is not None:
             verdict = support_of(outcome, draft.answer, state.reading.passages)
             state.unread(verdict.support is None)
@@ -109,17 +110,23 @@ def _check_by_rules(state: LoopState, draft: Draft) -> ClaimSupport:
     return rules.check_support(state.question, draft.answer, state.reading.passages)
 
 
-def _wanting(support: ClaimSupport | None) -> bool:
+def _wanting(support: ClaimSupport | None) -> TypeGuard[ClaimSupport]:
     return support is not None and support.support in ("not_supported", "contradicted")
 
 
-def _repair(program: Any, state: LoopState, draft: Draft, support: ClaimSupport) -> Finish:
+def _repair(
+    program: Any, state: LoopState, draft: Draft, support: ClaimSupport
+) -> Substeps[tuple[Draft, ClaimSupport | None]]:
     """One attempt to do better, told what failed. The old draft stays unless the new one is carried by the passages."""
     assert state.reading is not None
-    inputs = {**state.reading.inputs(), "draft": draft.answer, "problem": support.problem or "not stated in the passages"}
-    (outcome,) = yield [
+    inputs = {
+        **state.reading.inputs(),
+        "draft": draft.answer,
+        "problem": support.problem or "not stated in the passages",
+    }
+    outcome = yield from ask(
         Ask(name="repair", predictor=program.repair, inputs=inputs, phase="answer", demo_inputs=state.reading.demo)
-    ]
+    )
     state.lost(outcome)
     repaired = draft_of(outcome, state.reading.passages)
     state.unread(outcome.fields is not None and repaired is None)
@@ -141,7 +148,7 @@ def _result(state: LoopState, draft: Draft, support: ClaimSupport | None) -> Res
         confidence=0.0 if abstained else sure,
         evidence_score=state.assessment.evidence_score if state.assessment else 0.0,
         abstained=abstained,
-        degraded=state.stop != "sufficient" or "model_degraded" in state.warnings,
+        degraded=state.stop != "sufficient" or not _DEGRADING.isdisjoint(state.warnings),
         stop_reason=state.stop,
         warnings=_messages(state),
         rounds=tuple(state.rounds),
@@ -169,7 +176,7 @@ def _confidence(state: LoopState, support: ClaimSupport | None) -> float:
     return confidence(a.evidence_score, judgement, support.support if support else None)
 
 
-def _citations(state: LoopState, draft: Draft) -> Any:
+def _citations(state: LoopState, draft: Draft) -> tuple[Citation, ...]:
     assert state.reading is not None
     if not state.settings.include_citations:
         return ()

@@ -54,19 +54,21 @@ def judgement_of(
             relevance = {p.id: float(i in numbers) for i, p in enumerate(passages, 1)}
     requirements, wrong = _requirements(fields.get("needs"), passages, fixed) if "needs" in asked else (fixed, 0)
     bad += wrong
-    contradictions, wrong = _contradictions(fields.get("contradictions"), passages) if "contradictions" in asked else ((), 0)
+    contradictions, wrong = (
+        _contradictions(fields.get("contradictions"), passages) if "contradictions" in asked else ((), 0)
+    )
     bad += wrong
     outdated, wrong = read_numbers(fields.get("outdated"), len(passages)) if "outdated" in asked else ((), 0)
     bad += wrong
     gaps, wrong = gaps_of(fields.get("gaps")) if "gaps" in asked else ((), 0)
     bad += wrong
     verdict = read_choice(fields.get("sufficient"), ("yes", "no"))
-    scope: TimeScope = read_choice(fields.get("time_scope"), get_args(TimeScope)) or ("now" if outdated else "timeless")  # type: ignore[assignment]
+    scope: TimeScope | None = read_choice(fields.get("time_scope"), get_args(TimeScope))
     return Judgement(
         relevance=relevance,
         requirements=requirements,
         contradictions=contradictions,
-        time_scope=scope,
+        time_scope=scope or ("now" if outdated else "timeless"),
         outdated=tuple(passages[n - 1].id for n in outdated),
         sufficient=None if verdict is None else verdict == "yes",
         gaps=gaps,
@@ -140,7 +142,7 @@ def gaps_of(value: Any) -> tuple[tuple[Gap, ...], int]:
         importance = _IMPORTANCE.get(str(item.get("importance") or "high").casefold(), 0.6)
         gaps.append(
             Gap(
-                kind=kind if kind in GAP_KINDS else "incomplete_answer",  # type: ignore[arg-type]  # checked here
+                kind=kind if kind in GAP_KINDS else "incomplete_answer",
                 need=need or query,
                 query=query,
                 importance=importance,
@@ -166,7 +168,7 @@ def draft_of(outcome: AskOutcome, passages: Sequence[Passage]) -> Draft | None:
 def support_of(outcome: AskOutcome, claim: str, passages: Sequence[Passage]) -> ClaimSupport:
     """The verdict in the fields of `JudgeSupport`; `support` is None when it cannot be read."""
     fields = outcome.fields or {}
-    support: Support | None = read_choice(fields.get("support"), get_args(Support))  # type: ignore[assignment]
+    support: Support | None = read_choice(fields.get("support"), get_args(Support))
     problem = str(fields.get("problem") or "").strip()
     return ClaimSupport(
         claim=claim,

@@ -38,8 +38,8 @@ class Ledger:
     def reserve_call(self, tokens: int) -> Limit | None:
         """Book one call of about `tokens` prompt tokens; returns the limit that forbids it, or None when it may go.
 
-        A call may start while any of the budget is left and no other call is under way (so tokens are overshot by at most
-        one call); beside calls that are under way it must fit with its estimate.
+        A call may start while any of the budget is left and no other call is under way (so tokens are overshot by at
+        most one call); beside calls that are under way it must fit with its estimate.
         """
         with self._lock:
             if self.seconds_left() == 0.0:

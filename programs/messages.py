@@ -10,7 +10,10 @@ _TEXTS: dict[WarningCode, dict[Language, str]] = {
         "zh": "检索到的证据不足以确认该回答。",
     },
     "potential_noise": {"en": "Most of the retrieved passages were off topic.", "zh": "检索到的大部分段落与问题无关。"},
-    "outdated_info": {"en": "The evidence may be out of date for this question.", "zh": "对该问题而言，证据可能已经过时。"},
+    "outdated_info": {
+        "en": "The evidence may be out of date for this question.",
+        "zh": "对该问题而言，证据可能已经过时。",
+    },
     "conflicting_evidence": {"en": "The sources contradict each other.", "zh": "资料来源之间存在矛盾。"},
     "no_evidence": {"en": "No usable evidence was found.", "zh": "没有找到可用的证据。"},
     "budget_exhausted": {

@@ -1,7 +1,7 @@
 """Counts calls and tokens at the model client, adapter fall-backs and answers from DSPy's cache included.
 
-DSPy's own usage tracker misses cache hits and sees nothing from a second thread. Every finished call does append one entry
-to its client's `history`, so a copy of the client with a listening history sees each call exactly once.
+DSPy's own usage tracker misses cache hits and sees nothing from a second thread. Every finished call does append one
+entry to its client's `history`, so a copy of the client with a listening history sees each call exactly once.
 """
 
 import copy

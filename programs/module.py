@@ -19,11 +19,11 @@ MAX_QUESTION_CHARS = 10_000
 """A longer question is refused: it is a document, and would crowd the evidence out of every prompt."""
 
 
-class RagModule(dspy.Module):  # type: ignore[misc]  # dspy ships no types
+class RagModule(dspy.Module):
     """A question-answering program over a caller's `search`. Subclasses write `steps` and hold `settings`.
 
-    `rag(question=…)`, `await rag.acall(question=…)`, `rag.stream(question=…)` and `rag.astream(question=…)` run the same
-    loop; the first two return one `dspy.Prediction` with the fields of `Result`.
+    `rag(question=…)`, `await rag.acall(question=…)`, `rag.stream(question=…)` and `rag.astream(question=…)` run the
+    same loop; the first two return one `dspy.Prediction` with the fields of `Result`.
     """
 
     name = ""
@@ -36,10 +36,10 @@ class RagModule(dspy.Module):  # type: ignore[misc]  # dspy ships no types
         super().__init__()
         self.search = SearchHandle(search)
         self.today = today
-        """The date that "now" means; None is the real one. Fix it to replay a recording or to ask as of an earlier day."""
+        """The date that "now" means; None is the real one. Fix it to replay a recording or to ask as of any day."""
 
     def steps(self, question: str) -> Steps:
-        """The loop: yields lists of steps, receives their outcomes, returns the result (usage is added by `forward`)."""
+        """The loop: yields lists of steps, receives their outcomes, returns the result (`forward` adds the usage)."""
         raise TypeError(f"{type(self).__name__} does not define steps()")
 
     def uses_model(self) -> bool:

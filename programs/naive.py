@@ -14,6 +14,7 @@ from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.searching import SearchFunction
 from reflective_rag.programs.settings import NaiveSettings, build
+from reflective_rag.programs.state import BUDGET_STOPS
 from reflective_rag.programs.steps import Ask, AskOutcome, Search, SearchOutcome, Steps
 from reflective_rag.signatures.answering import AnswerQuestion
 from reflective_rag.signatures.types import Draft, Result, StopReason, WarningCode
@@ -42,10 +43,10 @@ class NaiveRAG(RagModule):
         (found,) = yield [Search(queries=(question,), k=self.settings.k)]
         assert isinstance(found, SearchOutcome)
         pool = EvidencePool()
-        new = pool.add(found.passages)
+        new = pool.add(*found.results)
         reading = Reading(
             question=question,
-            passages=pool.for_reading(self.settings.k, {}, new),
+            passages=pool.for_reading(self.settings.k, {}),
             requirements=(),
             today=self.today or date.today(),
             passage_chars=self.settings.passage_chars,
@@ -98,7 +99,7 @@ def _stop(
     if outcome is not None and outcome.error:
         return "model_error", {"model_degraded": outcome.error}
     if limit := found.refused or (outcome.refused if outcome else None):
-        return f"budget_{limit}", {"budget_exhausted": ""}  # type: ignore[return-value]  # one of four literals
+        return BUDGET_STOPS[limit], {"budget_exhausted": ""}
     if not reading.passages:
         return "no_passages", {"no_evidence": ""}
     return "single_pass", {} if outcome is not None else {"rules_only": ""}

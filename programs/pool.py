@@ -1,51 +1,71 @@
-"""The passages of one question: deduplicated as they come, ranked for reading, and accounted for when they are left out."""
+"""The passages of one question: deduplicated as they come, ranked for reading, accounted for when left out."""
 
 from collections.abc import Mapping, Sequence
 
 from reflective_rag.signatures.text import Sentence, sentences, tokenize
 from reflective_rag.signatures.types import DroppedPassage, Passage
 
+UNGRADED = 0.5
+"""Grade of a passage that no critic has read."""
+LATER = 0.5
+"""Added to the rank of what a gap query found: the first hit of the question itself stays ahead of it."""
+
 
 class EvidencePool:
-    """Every passage enters once, by the hash of its normal form. Ids are made unique, since verdicts name passages by id."""
+    """Every passage enters once, by the hash of its normal form.
+
+    Ids are made unique, since verdicts name passages by id.
+    """
 
     def __init__(self) -> None:
         self._by_key: dict[str, Passage] = {}
         self._ids: set[str] = set()
+        self._ranks: dict[str, float] = {}
         self._dropped: dict[str, DroppedPassage] = {}
 
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def add(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The passages that are new, in order. Repeats are dropped without a record: their text is already here."""
+    def add(self, *results: Sequence[Passage]) -> list[Passage]:
+        """Take in the results of the queries of one round, each best first; returns the passages that are new.
+
+        Repeats are dropped without a record, since their text is already here; the best rank of a passage is kept.
+        """
+        later = LATER if self._by_key else 0.0
         new = []
-        for passage in passages:
-            if passage.key in self._by_key:
-                continue
-            if passage.id in self._ids:
-                passage = passage.model_copy(update={"id": f"{passage.id}~{passage.key[:6]}"})
-            self._by_key[passage.key] = passage
-            self._ids.add(passage.id)
-            new.append(passage)
+        for rank in range(max(map(len, results), default=0)):
+            for passage in (result[rank] for result in results if rank < len(result)):
+                old = self._ranks.get(passage.key)
+                self._ranks[passage.key] = rank + later if old is None else min(old, rank + later)
+                if old is None:
+                    new.append(self._enter(passage))
         return new
 
-    def for_reading(self, limit: int, grades: Mapping[str, float], new: Sequence[Passage]) -> list[Passage]:
-        """At most `limit` passages: judged relevant ones by grade, then new ones by rank, then older ungraded ones.
+    def _enter(self, passage: Passage) -> Passage:
+        if passage.id in self._ids:
+            passage = passage.model_copy(update={"id": f"{passage.id}~{passage.key[:6]}"})
+        self._by_key[passage.key] = passage
+        self._ids.add(passage.id)
+        return passage
 
-        A passage that was judged irrelevant is read again only while there is room. What is left out is recorded.
+    def for_reading(self, limit: int, grades: Mapping[str, float]) -> list[Passage]:
+        """The best `limit` passages by grade + 1 / (1 + best rank over all queries), in the order they were found.
+
+        What is left out is recorded. Keeping the order means that a round which changes nothing asks the model the
+        same.
+
+        A passage of the second hop speaks little of the question, so its grade alone would leave it out; its rank for
+        the gap's own query brings it in. Recall of supporting passages in the best 5 on training questions, keyword
+        search over 6,176 passages: .81 / .76 / .55 (HotpotQA, 2Wiki, MuSiQue; n = 119, 120, 120), by grade alone
+        .76 / .75 / .52.
         """
-        fresh = {p.id for p in new}
-        position = {p.id: i for i, p in enumerate(self._by_key.values())}
 
-        def order(passage: Passage) -> tuple[int, float, int]:
-            grade = grades.get(passage.id)
-            group = 0 if grade else 1 if passage.id in fresh else 2 if grade is None else 3
-            return group, -(grade or 0.0), position[passage.id]
+        def worth(passage: Passage) -> float:
+            return grades.get(passage.id, UNGRADED) + 1.0 / (1.0 + self._ranks[passage.key])
 
-        ranked = sorted(self._by_key.values(), key=order)
+        ranked = sorted(self._by_key.values(), key=lambda p: -worth(p))
         self._dropped = {p.id: DroppedPassage(passage=p, reason=_reason(grades.get(p.id))) for p in ranked[limit:]}
-        return ranked[:limit]
+        return [p for p in self._by_key.values() if p.id not in self._dropped]
 
     @property
     def dropped(self) -> tuple[DroppedPassage, ...]:
@@ -58,10 +78,10 @@ def _reason(grade: float | None) -> str:
 
 
 def strip(text: str, terms: frozenset[str], limit: int) -> str:
-    """`text` if it is short enough, else its best sentences up to `limit` characters, in order, with … where some are left out.
+    """`text` if it is short enough, else its best sentences up to `limit` characters, in order.
 
-    Sentences are ranked by the share of `terms` they hold (ties: earlier first). Nothing else is changed: a kept sentence
-    is verbatim, so that a quote can be found in the original.
+    A … stands where some are left out. Sentences are ranked by the number of `terms` they hold (ties: earlier first).
+    Nothing else is changed: a kept sentence is verbatim, so that a quote can be found in the original.
     """
     if len(text) <= limit:
         return text

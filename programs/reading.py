@@ -1,4 +1,4 @@
-"""Reads what a model wrote. One place for verdicts in odd shapes: other case, quoted, as text instead of a list, out of range.
+"""Reads what a model wrote: one place for verdicts in other case, quoted, as text instead of a list, or out of range.
 
 A verdict that cannot be read is `None` and is counted by the caller. It is never taken for "no", 0 or an empty list.
 """
@@ -7,11 +7,13 @@ import re
 import types
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import json_repair
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, ValidationError
+
+C = TypeVar("C", bound=str)
 
 _MARKER = re.compile(r"\[\[\s*##\s*(\w+)\s*##\s*\]\]")
 _NUMBER = re.compile(r"(?<![A-Za-z\d_.])-?\d+(?:\.\d+)?\s*%?")
@@ -33,8 +35,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
 """Spellings that a value of a closed set may come in; other values match by their own name."""
 
 
-def read_choice(value: Any, choices: Sequence[str]) -> str | None:
-    """The member of a closed set that `value` names, in any case, quotes or language; None when it names none or several.
+def read_choice(value: Any, choices: Sequence[C]) -> C | None:
+    """The member of a closed set that `value` names, in any case, quotes or language; None for none or several.
 
     Only the whole reply, or its first words before a full stop, comma, dash or line break, may name it: a verdict
     quoted inside a longer sentence is not a verdict, and two that disagree are none.
@@ -53,25 +55,11 @@ def read_choice(value: Any, choices: Sequence[str]) -> str | None:
     return head if all(other in (None, head) for other in rest) else None
 
 
-def read_score(value: Any) -> float | None:
-    """A score in 0..1 from a number, `"0.8"`, `"80%"` or `"8/10"`; None when there is none or it is out of range."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return float(value) if 0 <= value <= 1 else None
-    text = unicodedata.normalize("NFKC", str(value)).strip(_WRAPPING)
-    if share := re.fullmatch(r"(\d+(?:\.\d+)?)\s*/\s*(\d+)", text):
-        whole = float(share[2])
-        return read_score(float(share[1]) / whole) if whole else None
-    if re.fullmatch(r"\d+(?:\.\d+)?%", text):
-        return read_score(float(text[:-1]) / 100)
-    return read_score(float(text)) if re.fullmatch(r"\d*\.?\d+", text) else None
-
-
 def read_numbers(value: Any, count: int) -> tuple[tuple[int, ...], int]:
     """Passage numbers 1..`count` in their order without repeats, and how many entries could not be read.
 
-    Takes a list of numbers or of texts, or one text such as `"[1], 3"`, `"none"`, `"无"`. None (no reply) is one unreadable.
+    Takes a list of numbers or of texts, or one text such as `"[1], 3"`, `"none"`, `"无"`. None (no reply) counts as one
+    unreadable.
     """
     if value is None:
         return (), 1
@@ -94,7 +82,7 @@ def read_numbers(value: Any, count: int) -> tuple[tuple[int, ...], int]:
 
 
 def read_items(value: Any) -> tuple[list[dict[str, Any]], int]:
-    """Entries of a list of objects as dicts, and how many could not be read. A list that comes as JSON text is parsed."""
+    """Entries of a list of objects as dicts, and how many could not be read. A list in JSON text is parsed."""
     if value is None:
         return [], 1
     if isinstance(value, str):
@@ -140,7 +128,7 @@ def _fields(reply: str, outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def raw_fields(reply: str, names: Sequence[str]) -> dict[str, Any]:
-    """Field name → raw text or JSON value, from `[[ ## name ## ]]` sections anywhere, a JSON object, or a plain reply."""
+    """Field name → raw text or JSON value, from `[[ ## name ## ]]` sections, a JSON object, or a plain reply."""
     parts = _MARKER.split(reply)
     sections = {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True) if name in names}
     if sections:

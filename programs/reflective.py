@@ -1,8 +1,7 @@
 """ReflectiveRAG: retrieve, judge the evidence, then answer with citations or search again for what is missing."""
 
-from collections.abc import Generator, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Self
 
 import dspy
 
@@ -21,13 +20,24 @@ from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.searching import SearchFunction
 from reflective_rag.programs.settings import PRESETS, Controls, LoopControls, PresetName, ReflectiveSettings, build
 from reflective_rag.programs.state import BUDGET_STOPS, LoopState, joined, stop_reason
-from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Report, Search, SearchOutcome, Step, Steps
+from reflective_rag.programs.steps import (
+    Ask,
+    AskOutcome,
+    Report,
+    Search,
+    SearchOutcome,
+    Steps,
+    Substeps,
+    answered,
+    ask,
+)
 from reflective_rag.signatures.answering import AnswerQuestion, AssessAndAnswer, JudgeSupport, RepairAnswer
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.gaps import RewriteQuery
-from reflective_rag.signatures.types import Decision, StopReason
+from reflective_rag.signatures.types import Decision, Draft, StopReason
 
-Substeps = Generator[Sequence[Step], Sequence[Outcome], Any]
+RULES_READ = 50
+"""Most passages that the rules judge in a round."""
 
 
 class ReflectiveRAG(RagModule):
@@ -55,16 +65,23 @@ class ReflectiveRAG(RagModule):
         controls, settings = _split(preset, options)
         self.settings = settings
         self.controls = Controls(controls)
-        self.assessor = EvidenceAssessor(settings.mode, soft_verdicts=settings.soft_verdicts)
+        self.assessor = EvidenceAssessor(settings.mode, controls=self.controls, soft_verdicts=settings.soft_verdicts)
         if settings.mode == "fused":
             self.assess_and_answer = dspy.Predict(AssessAndAnswer)
         else:
             self.answer = dspy.Predict(AnswerQuestion)
-        self.rewrite = dspy.Predict(RewriteQuery)
+        if settings.mode != "rules":
+            self.rewrite = dspy.Predict(RewriteQuery)
         if settings.repair and settings.support_check != "off":
             self.repair = dspy.Predict(RepairAnswer)
         if settings.support_check == "lm":
             self.support = dspy.Predict(JudgeSupport)
+
+    def deepcopy(self) -> Self:
+        """DSPy's copy. Where it copies part by part (a model that cannot be copied), the controls stay shared too."""
+        copy: Self = super().deepcopy()
+        copy.assessor.controls = copy.controls
+        return copy
 
     def steps(self, question: str, *, rehearse: bool = False) -> Steps:
         """The loop: at most `max_rounds` turns of search, judge, decide; then one answer, checked.
@@ -81,8 +98,7 @@ class ReflectiveRAG(RagModule):
             if not new:
                 state.stop = _nothing_new(number, found)
                 break
-            reading = state.read(new)
-            stop = yield from self._judge(state, reading)
+            stop = yield from self._judge(state)
             if rehearse:
                 yield [Report(judged=state.assessment)]
                 yield [Report(ending=(yield from finish(self, state.fork())))]
@@ -93,31 +109,34 @@ class ReflectiveRAG(RagModule):
             queries = decision.queries
         return (yield from finish(self, state))
 
-    def _judge(self, state: LoopState, reading: Reading) -> Substeps:
+    def _judge(self, state: LoopState) -> Substeps[Decision | None]:
         """Ask critics and answerer side by side. Returns a Decision when a model or a budget gave out, else None."""
         if self.settings.mode == "rules" or not self.uses_model():
-            state.judge(rules_verdict(reading))
+            state.judge(rules_verdict(state.read(RULES_READ)))  # rules read for nothing, so they read all
+            state.read()
             return None
+        reading = state.read()
         if self.settings.mode == "fused":
-            (outcome,) = yield [reading_ask(self.assess_and_answer, "assess_and_answer", "assess", reading)]
-            answered, verdict = outcome, _fused_verdict(outcome, reading)
+            reply = yield from ask(reading_ask(self.assess_and_answer, "assess_and_answer", "assess", reading))
+            verdict = _fused_verdict(reply, reading)
         else:
             # The answer comes first: when only one call is left in the budget, it is the one to spend it on.
-            ask = reading_ask(self.answer, "answer", "answer", reading)
-            answered, *judged = yield [ask, *self.assessor.asks(reading)]
-            verdict = self.assessor.read(reading, judged)
+            first = reading_ask(self.answer, "answer", "answer", reading)
+            outcome, *judged = yield [first, *self.assessor.asks(reading)]
+            reply, verdict = answered(outcome), self.assessor.read(reading, judged)
         state.judge(verdict)
-        if draft := draft_of(answered, reading.passages):
+        if draft := draft_of(reply, reading.passages):
             state.unparsed += draft.unreadable
             state.drafts.append(draft)
-        elif not (answered.error or answered.refused):
+        elif not (reply.error or reply.refused):
             state.unread(1)
-        return _gave_out(state, verdict, answered)
+            state.drafts.append(Draft(answer=""))  # asked again with the same words it would not be read either
+        return _gave_out(state, verdict, reply)
 
-    def _decide(self, state: LoopState, number: int) -> Substeps:
-        """Generate, or the queries of the next round. Mode `separate` asks for the gaps only now, when they are needed."""
+    def _decide(self, state: LoopState, number: int) -> Substeps[Decision]:
+        """Generate, or the queries of the next round. Mode `separate` asks for the gaps only now, where they matter."""
         assessment = state.assessment
-        assert assessment is not None and state.reading is not None
+        assert assessment is not None
         lost: StopReason | None = None
         reason = stop_reason(assessment, state.controls, number, state.misses, has_gap=True)
         if reason is None and self.uses_model() and not assessment.gaps:
@@ -136,21 +155,22 @@ class ReflectiveRAG(RagModule):
         state.stop = reason
         return Decision(action="generate", reason=reason)
 
-    def _ask_gaps(self, state: LoopState) -> Substeps:
-        """Put the gaps that a call of their own names into the assessment. Returns why there was no reply, if there was none."""
-        assert state.assessment is not None and state.reading is not None
-        ask = self.assessor.gap_ask(state.reading, state.requirements, state.tried)
-        if ask is None:
+    def _ask_gaps(self, state: LoopState) -> Substeps[StopReason | None]:
+        """Put the gaps that a call of their own names into the assessment. Returns why there was no reply, if so."""
+        assert state.assessment is not None
+        assert state.reading is not None
+        step = self.assessor.gap_ask(state.reading, state.requirements, state.tried)
+        if step is None:
             return None
-        (outcome,) = yield [ask]
+        outcome = yield from ask(step)
         gaps, bad = self.assessor.read_gaps(outcome)
         state.unread(bad)
         state.assessment = state.assessment.model_copy(update={"gaps": gaps})
         return state.lost(outcome)
 
-    def _rewrite(self, state: LoopState, need: str) -> Substeps:
-        """One new query where every gap's own query would repeat a tried one, and why there was no reply, if there was none."""
-        if not self.uses_model():
+    def _rewrite(self, state: LoopState, need: str) -> Substeps[tuple[tuple[str, ...], StopReason | None]]:
+        """One new query where every gap's own would repeat a tried one, and why there was no reply, if so."""
+        if self.settings.mode == "rules" or not self.uses_model():
             return state.new_queries([joined(state.question, need)]), None
         inputs = {
             "question": state.question,
@@ -158,7 +178,7 @@ class ReflectiveRAG(RagModule):
             "tried": "; ".join(state.tried),
             "problem": "the tried queries did not bring a passage that states what is missing",
         }
-        (outcome,) = yield [Ask(name="rewrite", predictor=self.rewrite, inputs=inputs, phase="rewrite")]
+        outcome = yield from ask(Ask(name="rewrite", predictor=self.rewrite, inputs=inputs, phase="rewrite"))
         query = (outcome.fields or {}).get("query")
         state.unread(outcome.fields is not None and not query)
         return state.new_queries([str(query)] if query else []), state.lost(outcome)
@@ -170,12 +190,12 @@ def _fused_verdict(outcome: AskOutcome, reading: Reading) -> Verdict:
     return verdict_of(outcome.fields, reading, PAIRED_FIELDS)
 
 
-def _gave_out(state: LoopState, verdict: Verdict, answered: AskOutcome) -> Decision | None:
+def _gave_out(state: LoopState, verdict: Verdict, reply: AskOutcome) -> Decision | None:
     """The decision when the model or a budget failed in this round: the loop ends with what it has."""
-    if error := verdict.error or answered.error:
+    if error := verdict.error or reply.error:
         state.warn("model_degraded", error)
         state.stop = "model_error"
-    elif limit := verdict.refused or answered.refused:
+    elif limit := verdict.refused or reply.refused:
         state.stop = BUDGET_STOPS[limit]
     else:
         return None

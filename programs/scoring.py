@@ -1,6 +1,6 @@
 """From judgements to scores and decisions. Pure functions: the model judges, Python counts.
 
-The evidence score is the weighted mean of the dimensions that apply (DESIGN 5); the enough-rule adds what a mean hides.
+The evidence score is the weighted mean of the dimensions that apply; the enough-rule adds what a mean hides.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,9 @@ _SUPPORT_FACTOR: dict[Support | None, float] = {
 }
 
 
-def assess(judgement: Judgement, passages: Sequence[Passage], weights: Weights) -> Assessment:
+def assess(
+    judgement: Judgement, passages: Sequence[Passage], weights: Weights, *, by_rules: bool = False
+) -> Assessment:
     """Score one round's judgement over the passages that were read, best first."""
     dimensions = {
         "relevance": _relevance(judgement, passages),
@@ -43,6 +45,7 @@ def assess(judgement: Judgement, passages: Sequence[Passage], weights: Weights) 
         outdated=judgement.outdated,
         sufficient=judgement.sufficient,
         unreadable=judgement.unreadable,
+        by_rules=by_rules,
     )
 
 
@@ -57,9 +60,10 @@ def weighted_mean(dimensions: dict[str, float | None], weights: Weights) -> floa
 
 
 def _relevance(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
-    """Mean grade of the kept passages (grade > 0), best first, weighted 1/rank; 0 when none is kept, None when none was graded.
+    """Mean grade of the kept passages (grade > 0), best first, weighted 1/rank.
 
-    Passages that were judged irrelevant are dropped from the mean, so extra distractors cannot lower it.
+    0 when none is kept, None when none was graded. Passages that were judged irrelevant are dropped from the mean, so
+    extra distractors cannot lower it.
     """
     grades = [judgement.relevance[p.id] for p in passages if p.id in judgement.relevance]
     if not grades:
@@ -70,7 +74,7 @@ def _relevance(judgement: Judgement, passages: Sequence[Passage]) -> float | Non
 
 
 def _consistency(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
-    """1 minus the share of relevant passages in an unresolved contradiction. One passage alone cannot disagree: None."""
+    """1 minus the share of relevant passages in an unresolved contradiction; None for one passage alone."""
     relevant = [p.id for p in passages if judgement.relevance.get(p.id, 1.0) > 0]
     if len(relevant) < 2:
         return None
@@ -85,7 +89,7 @@ def _coverage(judgement: Judgement) -> float | None:
 
 
 def _freshness(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
-    """Share of the relevant, dated passages that fit the question's time; None for a timeless question or without dates."""
+    """Share of the relevant, dated passages that fit the question's time; None if timeless or without dates."""
     if judgement.time_scope == "timeless":
         return None
     dated = [p.id for p in passages if p.published and judgement.relevance.get(p.id, 1.0) > 0]
@@ -98,7 +102,10 @@ def unresolved(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
 
 
 def confidence(score: float, judgement: Judgement, support: Support | None = "supported") -> float:
-    """Chance-like 0..1, before any calibration: score × support factor × .85 per important gap × .7 if the critic said no.
+    """Chance-like 0..1, before any calibration.
+
+    Score × support factor × .85 per important requirement that is missing × .7 per unresolved contradiction × .7 if the
+    critic said no.
 
     Not a probability: a fitted calibration replaces it where the artefact has one.
     """

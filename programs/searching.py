@@ -21,7 +21,10 @@ _DATE_KEYS = ("published", "date")
 
 
 class SearchHandle:
-    """Holds the caller's search function on a Module without DSPy copying, walking or saving it (FACTS: a copied client breaks)."""
+    """Holds the caller's search function on a Module without DSPy copying, walking or saving it.
+
+    A copied client (Weaviate, say) breaks.
+    """
 
     def __init__(self, search: SearchFunction | None) -> None:
         if search is not None and not callable(search):
@@ -36,27 +39,27 @@ class SearchHandle:
     def __copy__(self) -> Self:
         return self
 
-    def require(self) -> None:
-        """Raise `ConfigError` when the program was built without a search function."""
+    def require(self) -> SearchFunction:
+        """The search function; `ConfigError` when the program was built without one."""
         if self._search is None:
             raise ConfigError(
                 "this program has no `search`: pass a callable `search(query, k)` when you build or load it, "
                 "for example `ReflectiveRAG(search=my_search)`"
             )
+        return self._search
 
     def __call__(self, query: str, k: int) -> list[Passage]:
         """Search in this thread; an async search function gets an event loop of its own."""
-        self.require()
-        found = self._search(query, k)  # type: ignore[misc]  # not None: see require()
+        found = self.require()(query, k)
         if inspect.isawaitable(found):
             found = _finish(found)
         return as_passages(found, k)
 
     async def acall(self, query: str, k: int) -> list[Passage]:
-        """Search without blocking the event loop: a plain function runs in a thread that the loop's end does not wait for."""
-        self.require()
+        """Search without blocking the event loop; its end does not wait for the thread of a plain function."""
         if self.is_async:
-            return as_passages(await self._search(query, k), k)  # type: ignore[misc]
+            found: Any = self.require()(query, k)
+            return as_passages(await found, k)
         return await asyncio.wrap_future(in_daemon_thread(lambda: self(query, k)))
 
 
@@ -70,7 +73,7 @@ def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
             return
         try:
             future.set_result(context.run(job))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whoever waits for the future raises it there
             future.set_exception(error)
 
     threading.Thread(target=work, daemon=True, name="reflective-rag-step").start()
@@ -94,10 +97,8 @@ def _finish(awaitable: Awaitable[Any]) -> Any:
 def as_passages(found: Any, k: int, source: str = "`search` must return") -> list[Passage]:
     """The first `k` items as Passages. Raises `ContractError` when the whole or an item has another shape."""
     if found is None or isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
-        raise ContractError(
-            f"{source} a list of Passages, dicts with a `text`, or strings; got {type(found).__name__}"
-        )
-    passages = []
+        raise ContractError(f"{source} a list of Passages, dicts with a `text`, or strings; got {type(found).__name__}")
+    passages: list[Passage] = []
     for item in found:
         if len(passages) == k:
             break
@@ -115,14 +116,17 @@ def _as_passage(item: Any) -> Passage:
     if isinstance(item, Mapping):
         return _from_mapping(item)
     raise ContractError(
-        f"`search` returned an item of type {type(item).__name__}; expected a Passage, a dict with a `text`, or a string"
+        f"`search` returned an item of type {type(item).__name__}; "
+        "expected a Passage, a dict with a `text`, or a string"
     )
 
 
 def _from_mapping(item: Mapping[str, Any]) -> Passage:
     key = next((k for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
     if key is None:
-        raise ContractError(f"`search` returned a dict without a text; expected one of {_TEXT_KEYS}, got keys {sorted(item)}")
+        raise ContractError(
+            f"`search` returned a dict without a text; expected one of {_TEXT_KEYS}, got keys {sorted(item)}"
+        )
     known = {key, "id", "title", "source", "score", "metadata", *_DATE_KEYS}
     text = item[key]
     score = item.get("score")
@@ -138,7 +142,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Passage:
 
 
 def read_date(value: Any) -> date | None:
-    """A date from a date, a datetime or ISO text; None for anything else (an unknown date is neutral, never an error)."""
+    """A date from a date, a datetime or ISO text; None for anything else: an unknown date is no error."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):

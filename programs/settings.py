@@ -1,4 +1,7 @@
-"""Settings of the loops. What a compile tunes (`LoopControls`) is apart from what the caller chooses (`ReflectiveSettings`, `Budget`)."""
+"""Settings of the loops.
+
+What a compile tunes (`LoopControls`) is apart from what the caller chooses (`ReflectiveSettings`, `Budget`).
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self, TypeVar
@@ -29,7 +32,7 @@ class Weights(_Settings):
 
 
 class LoopControls(_Settings):
-    """The stopping rule. Tuned by strategy `controls`, saved with the program. None of it changes a prompt or a search."""
+    """The stopping rule: tuned by strategy `controls`, saved with the program. It changes no prompt and no search."""
 
     theta: float = Field(default=0.7, ge=0, le=1)
     """Evidence score that counts as enough. At equal k a higher value means more retrieval."""
@@ -59,7 +62,7 @@ class Budget(_Settings):
 
 
 class ReflectiveSettings(_Settings):
-    """What a caller chooses for one ReflectiveRAG. These may change prompts and searches, so they are tuned by running."""
+    """What a caller chooses for one ReflectiveRAG. It may change prompts and searches, so it is tuned by running."""
 
     mode: Mode = "paired"
     k: int = Field(default=10, ge=1, le=100)
@@ -70,14 +73,14 @@ class ReflectiveSettings(_Settings):
     max_passages: int = Field(default=10, ge=1, le=100)
     """Most passages a model reads in one round, the best of the pool; the rest is reported as dropped."""
     passage_chars: int = Field(default=2400, ge=200)
-    """A longer passage is read as its most fitting sentences up to this length, in order; the round names it as shortened."""
+    """A longer passage is read as its most fitting sentences up to this length; the round names it as shortened."""
     support_check: SupportCheck = "rules"
     """Who checks that the passages carry the answer. `lm` costs one call."""
     repair: bool = True
     """One attempt to correct an answer that fails the check."""
     min_confidence: float = Field(default=0.5, ge=0, le=1)
     abstain: bool = False
-    """Abstain below `min_confidence` when the evidence was not enough. (Without any evidence the loop always abstains.)"""
+    """Abstain below `min_confidence` when the evidence was not enough. (Without any evidence it always abstains.)"""
     warn_on_low_confidence: bool = True
     include_citations: bool = True
     soft_verdicts: bool = True
@@ -113,7 +116,7 @@ def build(kind: type[_M], values: Mapping[str, Any]) -> _M:
 
 
 def describe(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The faults of a pydantic report in one line: name, what was expected, what came; valid names where one is unknown."""
+    """A pydantic report in one line: name, what was expected, what came; valid names where one is unknown."""
     faults = []
     for fault in error.errors():
         name = ".".join(str(part) for part in fault["loc"]) or "value"
@@ -124,8 +127,8 @@ def describe(error: ValidationError, kind: type[BaseModel]) -> str:
     return "; ".join(faults)
 
 
-class Controls(Parameter):  # type: ignore[misc]  # dspy ships no types
-    """Carries `LoopControls` in DSPy's saved state, so that they survive save, load, deep copies, nesting and optimizers.
+class Controls(Parameter):
+    """Carries `LoopControls` in DSPy's saved state: they survive save, load, deep copies, nesting and optimizers.
 
     DSPy drops plain attributes on `.save()`; anything that is a `Parameter` is written and read back.
     """

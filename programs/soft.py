@@ -1,4 +1,4 @@
-"""Soft verdicts: the probability that a model gave to each value of a closed set, where its engine reports log-probabilities.
+"""Soft verdicts: the probability a model gave to each value of a closed set, where log-probabilities are reported.
 
 Seen with a 1.5B model: relevance accuracy .68 from the written word, .83 from its log-probability (n = 60).
 """
@@ -13,10 +13,12 @@ _VERDICT = re.compile(r"(?:^|[^a-z])(relevant|partly|irrelevant)(?![a-z])")
 
 
 def soft_grade(logprobs: Any) -> float | None:
-    """Expected relevance grade 0..1 under the model's distribution at the verdict's first token; None without usable figures.
+    """Expected relevance grade 0..1 under the model's distribution at the verdict's first token.
+
+    None without usable figures.
 
     Args:
-        logprobs: DSPy's `logprobs` of one completion: `content`, a list of tokens, each with `token` and `top_logprobs`.
+        logprobs: DSPy's `logprobs` of one completion: `content`, a list of tokens with `token` and `top_logprobs`.
     """
     mass = dict.fromkeys(GRADES, 0.0)
     for alternative in _get(_verdict_token(logprobs), "top_logprobs") or ():
@@ -29,7 +31,7 @@ def soft_grade(logprobs: Any) -> float | None:
 
 
 def _verdict_token(logprobs: Any) -> Any:
-    """The token in which the verdict begins: the first verdict word after the field's own name (`relevance`), if that is there."""
+    """The token in which the first verdict word begins (`relevance`, the field's own name, is none)."""
     tokens = list(_get(logprobs, "content") or ())
     texts = [str(_get(token, "token") or "") for token in tokens]
     found = _VERDICT.search("".join(texts).casefold())

@@ -1,6 +1,6 @@
 """What one run of ReflectiveRAG's loop knows. Lives for one question; nothing of it is kept on the module."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -62,13 +62,13 @@ class LoopState:
         self.retrieved += len(found.passages)
         if found.error:
             self.warn("retriever_degraded", found.error)
-        return self.pool.add(found.passages)
+        return self.pool.add(*found.results)
 
-    def read(self, new: Sequence[Passage]) -> Reading:
-        """Choose what this round reads."""
+    def read(self, limit: int | None = None) -> Reading:
+        """Choose what this round reads: the best `max_passages` of the pool, or the best `limit`."""
         self.reading = Reading(
             question=self.question,
-            passages=self.pool.for_reading(self.settings.max_passages, self._grades, new),
+            passages=self.pool.for_reading(limit or self.settings.max_passages, self._grades),
             requirements=self.requirements,
             today=self.today,
             passage_chars=self.settings.passage_chars,
@@ -83,7 +83,7 @@ class LoopState:
         self._grades |= judgement.relevance
         self.unread(judgement.unreadable)
         before = self.assessment
-        self.assessment = assess(judgement, self.reading.passages, self.controls.weights)
+        self.assessment = assess(judgement, self.reading.passages, self.controls.weights, by_rules=verdict.by_rules)
         self.misses = 0 if made_progress(before, self.assessment) else self.misses + 1
         return self.assessment
 
@@ -120,9 +120,13 @@ class LoopState:
         return this
 
     def fork(self) -> "LoopState":
-        """A copy that may be finished without disturbing this run; the pool is shared, since finishing only reads it."""
+        """A copy that may be finished without disturbing this run; the pool, which is only read then, is shared."""
         return replace(
-            self, rounds=list(self.rounds), drafts=list(self.drafts), warnings=dict(self.warnings), tried=list(self.tried)
+            self,
+            rounds=list(self.rounds),
+            drafts=list(self.drafts),
+            warnings=dict(self.warnings),
+            tried=list(self.tried),
         )
 
     def warn(self, code: WarningCode, detail: str = "") -> None:
@@ -164,7 +168,7 @@ class LoopState:
 def stop_reason(
     assessment: Assessment, controls: LoopControls, number: int, misses: int, *, has_gap: bool
 ) -> StopReason | None:
-    """Why the loop ends after round `number`, or None when it should search again. Replay tuning uses this same function."""
+    """Why the loop ends after round `number`, or None to search again. Replay tuning uses this same function."""
     if is_enough(assessment, controls):
         return "sufficient"
     if number >= controls.max_rounds:
@@ -175,7 +179,7 @@ def stop_reason(
 
 
 def is_repeat(query: str, tried: Iterable[str]) -> bool:
-    """Whether a query says the same as a tried one: equal normal form, or nearly the same tokens (Jaccard ≥ `SAME_QUERY`)."""
+    """Whether a query repeats a tried one: equal normal form, or nearly the same tokens (Jaccard ≥ `SAME_QUERY`)."""
     tokens = set(tokenize(query))
     for old in tried:
         if normalize(query) == normalize(old):

@@ -1,14 +1,16 @@
-"""What a loop may ask of the world. A loop is a generator that yields lists of steps and receives their outcomes in the same order.
+"""What a loop may ask of the world.
 
-The loop owns the decisions; a driver (`drivers.py`) owns threads, time-outs, retries, budgets and the order of the DSPy trace.
+A loop is a generator that yields lists of steps and receives their outcomes in the same order. It owns the decisions; a
+driver (`drivers.py`) owns threads, time-outs, retries, budgets and the order of the DSPy trace.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from reflective_rag.signatures.types import Assessment, Passage, Phase, Result, Round
 
+T = TypeVar("T")
 Limit = Literal["calls", "tokens", "seconds", "retrievals"]
 
 
@@ -41,8 +43,8 @@ class Ask:
 class Report:
     """Tells the driver where the loop is. Costs nothing; its outcome is None.
 
-    `round` is set when a round is complete. In a rehearsal (`steps(question, rehearse=True)`) there are two more: `judged`,
-    the assessment, right after a round's judgement, and `ending`, the result if the loop stopped here.
+    `round` is set when a round is complete. In a rehearsal (`steps(question, rehearse=True)`) there are two more:
+    `judged`, the assessment, right after a round's judgement, and `ending`, the result if the loop stopped here.
     """
 
     round: Round | None = None
@@ -83,4 +85,18 @@ class AskOutcome:
 
 
 Outcome = SearchOutcome | AskOutcome | None
-Steps = Generator[Sequence[Step], Sequence[Outcome], Result]
+Substeps = Generator[Sequence[Step], Sequence[Outcome], T]
+"""A part of a loop that yields steps of its own and returns a T, for `yield from`."""
+Steps = Substeps[Result]
+
+
+def answered(outcome: Outcome) -> AskOutcome:
+    """The outcome of an `Ask`: outcomes come in the order of their steps, so the kind of each is known."""
+    assert isinstance(outcome, AskOutcome)
+    return outcome
+
+
+def ask(step: Ask) -> Substeps[AskOutcome]:
+    """Yield one call alone and return its outcome, for `yield from`."""
+    (outcome,) = yield [step]
+    return answered(outcome)

@@ -5,7 +5,9 @@ import dspy
 from reflective_rag.signatures.evidence import PASSAGES, AssessEvidence
 from reflective_rag.signatures.types import Support
 
-ANSWER = "the answer alone, in as few words as possible and in the language of the question; 'unknown' if no passage tells"
+ANSWER = (
+    "the answer alone, in as few words as possible and in the language of the question; 'unknown' if no passage tells"
+)
 CITED = "numbers of the passages that state the answer"
 
 
@@ -38,8 +40,12 @@ class JudgeSupport(dspy.Signature):
     question: str = dspy.InputField()
     answer: str = dspy.InputField(desc="the answer under review")
     passages: str = dspy.InputField(desc=PASSAGES)
-    problem: str = dspy.OutputField(desc="what is not stated or is contradicted, in a few words; 'none' if all is stated")
-    support: Support = dspy.OutputField(desc="'supported' if the passages state the answer, 'contradicted' if they deny it")
+    problem: str = dspy.OutputField(
+        desc="what is not stated or is contradicted, in a few words; 'none' if all is stated"
+    )
+    support: Support = dspy.OutputField(
+        desc="'supported' if the passages state the answer, 'contradicted' if they deny it"
+    )
 
 
 class AssessAndAnswer(AssessEvidence):

@@ -1,7 +1,7 @@
-"""Judging evidence: what a model is asked about a set of passages. Scores are computed from the replies in Python, never asked for.
+"""Judging evidence: what a model is asked about a set of passages. Scores are not asked for, Python computes them.
 
-Passages are numbered from 1 in the prompt, and a verdict names them by number. Grounds come before verdicts, since a model
-writes its output fields in this order.
+Passages are numbered from 1 in the prompt, and a verdict names them by number. Grounds come before verdicts, since a
+model writes its output fields in this order.
 """
 
 from typing import Literal
@@ -96,7 +96,7 @@ class JudgeFreshness(dspy.Signature):
     """Decide which time the question asks about, and which passages are out of date for it.
 
     A passage without a date is not out of date. A newer passage that says the same does not make an older one out of date.
-    """
+    """  # noqa: E501 - this text is the prompt, where a line break would count
 
     question: str = dspy.InputField()
     passages: str = dspy.InputField(desc=PASSAGES)
@@ -109,7 +109,7 @@ class JudgeSufficiency(dspy.Signature):
     """Decide whether a careful reader could give a definite answer to the question from these passages alone.
 
     After Sufficient Context (Joren et al., ICLR 2025, arXiv 2411.06037): the verdict needs no knowledge of the true answer.
-    """
+    """  # noqa: E501 - this text is the prompt, where a line break would count
 
     question: str = dspy.InputField()
     passages: str = dspy.InputField(desc=PASSAGES)

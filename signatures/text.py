@@ -1,4 +1,4 @@
-"""Text helpers for English and Chinese that every layer shares: language, normal form, tokens, sentences with offsets."""
+"""Text helpers for English and Chinese that every layer shares: language, normal form, tokens, sentences."""
 
 import hashlib
 import re
@@ -15,7 +15,8 @@ _SPACE = re.compile(r"\s+")
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 # A run of CJK characters, or a word / number (decimal points and thousands commas inside a number stay in it).
 _PIECE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
-# At least this many characters up to the end of a sentence: sentencex takes quadratic time in the length of Chinese text.
+# At least this many characters up to the end of a sentence: sentencex takes quadratic time in the length of a Chinese
+# text.
 _BLOCK = re.compile(r".{2000,}?(?:[。！？\n](?![”’」』）])|\Z)|.+", re.DOTALL)
 
 
@@ -28,13 +29,13 @@ class Sentence(NamedTuple):
 
 
 def language_of(text: str) -> Language:
-    """`zh` when a tenth or more of the letters are Chinese characters (names in Latin letters are common in Chinese text)."""
+    """`zh` when a tenth or more of the letters are Chinese characters: Chinese texts hold names in Latin letters."""
     letters = sum(c.isalpha() for c in text)
     return "zh" if letters and len(_CJK.findall(text)) / letters >= 0.1 else "en"
 
 
 def normalize(text: str) -> str:
-    """NFKC, lower case, punctuation removed, white space collapsed. The form that identities and repeats are compared in."""
+    """NFKC, lower case, no punctuation, white space collapsed: the form in which texts and queries are compared."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return _SPACE.sub(" ", _PUNCTUATION.sub(" ", text)).strip()
 
@@ -45,7 +46,7 @@ def content_hash(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """Words and numbers in lower case; a run of Chinese characters gives its overlapping bigrams (a lone character itself).
+    """Words and numbers in lower case; a run of Chinese characters gives its overlapping bigrams, or its one character.
 
     Bigrams need no dictionary and make query and text agree whatever the segmentation: 北京市 → 北京, 京市.
     """

@@ -1,6 +1,7 @@
-"""The types that travel between retrieval, critics, loops and callers. All are frozen; scores are in 0..1, `None` means not applicable.
+"""The types that travel between retrieval, critics, loops and callers.
 
-Judgements (what a critic said, by a model or by rules) are kept apart from assessments (what Python computed from them).
+All are frozen; scores are in 0..1, `None` means not applicable. Judgements (what a critic said, by a model or by rules)
+are kept apart from assessments (what Python computed from them).
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ SCHEMA_VERSION = 1
 """Version of `Result`; raised when a field changes its meaning or goes."""
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
-GapKind = Literal["missing_entity", "missing_attribute", "missing_relation", "timeline", "incomplete_answer", "conflict"]
+GapKind = Literal[
+    "missing_entity", "missing_attribute", "missing_relation", "timeline", "incomplete_answer", "conflict"
+]
 Action = Literal["generate", "retrieve_more", "abstain"]
 Phase = Literal["retrieve", "assess", "answer", "check", "rewrite"]
 Support = Literal["supported", "partially", "not_supported", "contradicted"]
@@ -54,8 +57,6 @@ WarningCode = Literal[
 ]
 
 GAP_KINDS: tuple[GapKind, ...] = get_args(GapKind)
-STOP_REASONS: tuple[StopReason, ...] = get_args(StopReason)
-WARNING_CODES: tuple[WarningCode, ...] = get_args(WarningCode)
 
 
 class Frozen(BaseModel):
@@ -65,7 +66,7 @@ class Frozen(BaseModel):
 
 
 class Passage(Frozen):
-    """A retrieved text. Identity for deduplication is `key` (normalised text), not `id`, which may differ between indexes."""
+    """A retrieved text. Its identity is `key` (normalised text), not `id`, which may differ between indexes."""
 
     # cached_property needs a writable instance dict, which pydantic's frozen models still have.
     id: str
@@ -114,7 +115,10 @@ class Gap(Frozen):
 
 
 class Contradiction(Frozen):
-    """Two passages that cannot both be right. The spans are verbatim; `newer` is a passage id, or None where a date is unknown."""
+    """Two passages that cannot both be right.
+
+    The spans are verbatim; `newer` is a passage id, or None where a date is unknown.
+    """
 
     passage_a: str
     span_a: str
@@ -125,7 +129,7 @@ class Contradiction(Frozen):
 
 
 class Judgement(Frozen):
-    """What a critic said of one round's evidence, before any arithmetic. A missing entry means "not judged", never "no"."""
+    """What a critic said of one round's evidence, before arithmetic. A missing entry means "not judged", never "no"."""
 
     relevance: dict[str, float] = Field(default_factory=dict)
     """Passage id → grade 0..1."""
@@ -142,7 +146,7 @@ class Judgement(Frozen):
 
 
 class Draft(Frozen):
-    """An answer as its writer gave it, before citations are checked. An empty answer means "the passages do not say"."""
+    """An answer as its writer gave it, citations unchecked. An empty answer means "the passages do not say"."""
 
     answer: str
     cited: tuple[str, ...] = ()
@@ -151,7 +155,7 @@ class Draft(Frozen):
 
 
 class ClaimSupport(Frozen):
-    """Whether the passages carry one claim. `support` is None when the verdict could not be read (never taken for "no")."""
+    """Whether the passages carry one claim. `support` is None when the verdict could not be read: that is no "no"."""
 
     claim: str
     support: Support | None
@@ -161,7 +165,10 @@ class ClaimSupport(Frozen):
 
 
 class Assessment(Frozen):
-    """The evidence of one round, scored. A dimension is None where it does not apply, and the weights are renormalised over the rest."""
+    """The evidence of one round, scored.
+
+    A dimension is None where it does not apply, and the weights are renormalised over the rest.
+    """
 
     relevance: Score | None = None
     consistency: Score | None = None
@@ -177,14 +184,15 @@ class Assessment(Frozen):
     outdated: tuple[str, ...] = ()
     sufficient: bool | None = None
     unreadable: int = 0
+    by_rules: bool = False
+    """Whether rules judged: by choice, without a model, or in place of one that gave nothing."""
 
     def explain(self) -> str:
         """A few lines for a person: each dimension, what is missing, what disagrees."""
-        show = lambda value: "n/a" if value is None else f"{value:.2f}"  # noqa: E731 - one format for four dimensions
-        lines = [
-            f"evidence score {self.evidence_score:.2f} (relevance {show(self.relevance)}, consistency {show(self.consistency)}, "
-            f"coverage {show(self.coverage)}, freshness {show(self.freshness)})"
-        ]
+        names = ("relevance", "consistency", "coverage", "freshness")
+        values = ((name, getattr(self, name)) for name in names)
+        shown = ", ".join(f"{name} {'n/a' if value is None else f'{value:.2f}'}" for name, value in values)
+        lines = [f"evidence score {self.evidence_score:.2f} ({shown})"]
         lines += [f"missing: {r.need}" for r in self.requirements if r.status == "missing"]
         lines += [f"conflict about {c.about}: “{c.span_a}” / “{c.span_b}”" for c in self.contradictions]
         lines += [f"gap ({g.kind}): {g.need} → {g.query}" for g in self.gaps]
@@ -203,7 +211,7 @@ class Decision(Frozen):
 
 
 class Citation(Frozen):
-    """A verbatim span: `passage.text[start:end] == quote` holds for the passage with this id (checked before it is returned)."""
+    """A verbatim span: `passage.text[start:end] == quote` holds for the passage with this id (checked beforehand)."""
 
     passage_id: str
     quote: str
@@ -239,7 +247,7 @@ class Round(Frozen):
     draft: str | None = None
     """The answer as it stood in this round, where one was written."""
     shortened: tuple[str, ...] = ()
-    """Ids of the passages that were read as their most fitting sentences, since they are longer than `passage_chars`."""
+    """Ids of the passages longer than `passage_chars`, which were read as their most fitting sentences."""
 
 
 class PhaseUsage(Frozen):
@@ -268,7 +276,7 @@ class Result(Frozen):
     warnings: tuple[ResultWarning, ...] = ()
     rounds: tuple[Round, ...] = ()
     passages: tuple[Passage, ...] = ()
-    """The passages the answer was written from, best first."""
+    """The passages the answer was written from, in the order they were found."""
     dropped: tuple[DroppedPassage, ...] = ()
     need_retrieval: bool = True
     retrieved_count: int = 0

@@ -47,13 +47,11 @@ import importlib
 import ipaddress
 import random
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import dspy
 import pytest
-
-from tests.fakes import FakeLM, FunctionEngine, fake_lm
 
 # The module; the attribute of the same name in its package is the object `dspy.settings`.
 dspy_settings: Any = importlib.import_module("dspy.dsp.utils.settings")
@@ -160,15 +158,3 @@ def tiny_gguf() -> Path:
         if "smollm2" in path.name.lower():
             return path
     pytest.skip("needs a tiny GGUF model: run `make test-model`, or set RRAG_TINY_GGUF to a file")
-
-
-@pytest.fixture
-def scripted_lm() -> Callable[..., FakeLM]:
-    """`tests.fakes.fake_lm`: a model that answers by a function of the request."""
-    return fake_lm
-
-
-@pytest.fixture
-def scripted_engine() -> type[FunctionEngine]:
-    """`tests.fakes.FunctionEngine`: the engine of such a model."""
-    return FunctionEngine

@@ -1,4 +1,4 @@
-"""A model of known latency for benchmarks. It answers every signature at once and correctly, so that only our code is timed."""
+"""A model of known latency for benchmarks. It answers every signature correctly, so that only our code is timed."""
 
 import asyncio
 import time
@@ -62,7 +62,8 @@ class SteadyEngine:
         """The reply as events."""
         from dspy.lm15 import response_to_events
 
-        return response_to_events(self.complete(request))
+        events: Iterator[Any] = response_to_events(self.complete(request))
+        return events
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -32,7 +32,12 @@ PASSAGES = [Passage(id=f"p{i}", text=text) for i, text in enumerate(_TEXTS, 1)]
 
 def run(repeats: int = 9) -> list[dict[str, Any]]:
     """Every measurement: name, ours and bare in seconds (median), their ratio, the target, and n."""
-    return [_imports(max(3, repeats // 2)), _overhead(repeats), _side_by_side(repeats), _throughput(max(3, repeats // 3))]
+    return [
+        _imports(max(3, repeats // 2)),
+        _overhead(repeats),
+        _side_by_side(repeats),
+        _throughput(max(3, repeats // 3)),
+    ]
 
 
 def _search(query: str, k: int) -> list[Passage]:
@@ -67,7 +72,7 @@ def _overhead(repeats: int) -> dict[str, Any]:
 
 
 def _side_by_side(repeats: int) -> dict[str, Any]:
-    """Mode `separate` makes 9 critic calls and one answer that do not depend on each other: the longest chain is one call."""
+    """Mode `separate` makes 9 critic calls and one answer, all independent: the longest chain is one call."""
     rag = ReflectiveRAG(search=_search, k=5, mode="separate", soft_verdicts=False)
     answer = dspy.Predict(AnswerQuestion)
     with dspy.context(lm=steady_lm(LATENCY)):
@@ -78,7 +83,7 @@ def _side_by_side(repeats: int) -> dict[str, Any]:
 
 
 def _throughput(repeats: int, questions: int = 64) -> dict[str, Any]:
-    """64 questions at once through `acall`, against bare `Predict.acall` making the same calls; ratio of throughputs."""
+    """64 questions at once through `acall`, against bare `Predict.acall` with the same calls; ratio of throughputs."""
     rag, answer, assess = ReflectiveRAG(search=_search, k=5), dspy.Predict(AnswerQuestion), dspy.Predict(AssessEvidence)
     numbered = "\n".join(f"[{i}] {p.text}" for i, p in enumerate(PASSAGES, 1))
     inputs = {"question": QUESTION, "passages": numbered}
@@ -110,8 +115,10 @@ def _own_loop(work: Callable[[], Any]) -> None:
         thread.submit(context.run, lambda: asyncio.run(work())).result()
 
 
-def _alternate(ours: Callable[[], Any], bare: Callable[[], Any], repeats: int, *, inner: int) -> list[tuple[float, float]]:
-    """Seconds per call of both, taken in turn so that a busy machine slows both; the first pair warms up and is left out."""
+def _alternate(
+    ours: Callable[[], Any], bare: Callable[[], Any], repeats: int, *, inner: int
+) -> list[tuple[float, float]]:
+    """Seconds per call of both, in turn so that a busy machine slows both; the first pair warms up and is left out."""
 
     def timed(work: Callable[[], Any]) -> float:
         started = time.perf_counter()

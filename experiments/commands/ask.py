@@ -63,8 +63,7 @@ def command(
     from reflective_rag.programs.module import check_question
 
     check_question(question)
-    given = {"k": k, "preset": preset, "mode": mode}
-    chosen = parse_options(option or []) | {name: value for name, value in given.items() if value is not None}
+    chosen = parse_options(option, k=k, preset=preset, mode=mode)
     stdout = sys.stdout
     with only_results():
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)

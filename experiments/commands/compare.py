@@ -36,15 +36,15 @@ def command(
 
     reflective-rag compare naive reflective artifacts/my --data sample:dev
     """
-    from reflective_rag.data.records import pool, record_fingerprint
-    from reflective_rag.experiments.comparing import check_names, compare
+    from reflective_rag.data.records import pool
+    from reflective_rag.experiments.comparing import check_names, tracked_comparison
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import load_data, open_search, search_note
     from reflective_rag.experiments.measuring import check_metric
     from reflective_rag.experiments.models import asking, open_model, ping
     from reflective_rag.experiments.recipes import OWN
-    from reflective_rag.experiments.systems import any_system
-    from reflective_rag.experiments.tracking import check_store, tracked
+    from reflective_rag.experiments.systems import any_system, parse_options
+    from reflective_rag.experiments.tracking import check_store
 
     names = corpus or [OWN]
     with only_results(), progress_bar() as bar:
@@ -53,20 +53,15 @@ def command(
         check_metric(metric)
         check_names(systems)
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
-        chosen = {} if k is None else {"k": k}
-        built = [any_system(name, model, options=chosen) for name in systems]
+        built = [any_system(name, model, options=parse_options(None, k=k)) for name in systems]
         check_store(tracking)
         ping(model)
-        params = {"lm": model.name, "data": data, "n": len(records), "fingerprint": record_fingerprint(records)}
-        params |= {"corpus": ", ".join(names), "embedder": embedder, "systems": ", ".join(systems)}
+        about = {"lm": model.name, "data": data, "corpus": names, "embedder": embedder, "systems": systems}
+        how = {"metric": metric, "threads": threads, "progress": bar}
         indexing = partial(bar, "indexing passages")
         with asking(model), open_search(names, pool(everything), embedder=embedder, progress=indexing) as search:
             built = [system.searching(search) for system in built]
-            with tracked(
-                "compare", experiment=experiment, uri=tracking, params=params, tags={"kind": "compare"}
-            ) as run:
-                compared = compare(built, records, model, metric=metric, threads=threads, log=run, progress=bar)
-                run_id = run.run_id
+            compared, run_id = tracked_comparison(built, records, model, experiment, tracking, params=about, **how)
     document = {"data": data, "lm": model.name, "corpus": names, "n": len(records), "baseline": systems[0]}
     document |= {"systems": compared, "run_id": run_id, "notes": list(filter(None, [search_note(search, embedder)]))}
     _show(document, json=json)

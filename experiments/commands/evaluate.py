@@ -57,9 +57,7 @@ def command(
     from reflective_rag.experiments.rows import open_rows
     from reflective_rag.experiments.systems import parse_options, pick_system
 
-    given = {"k": k, "mode": mode}
-    chosen = parse_options(option or []) | {name: value for name, value in given.items() if value is not None}
-    names = corpus or [OWN]
+    chosen, names = parse_options(option, k=k, mode=mode), corpus or [OWN]
     with only_results(), progress_bar() as bar:
         everything = load_data(data)
         records = load_data(data, limit=limit, seed=seed)
@@ -78,9 +76,8 @@ def command(
                 )
     about = {"program": system.program.name, "data": data, "lm": asked}
     notes = [*system.notes, *filter(None, [search_note(search, embedder)])]
-    summary = summary_of(evaluation, metric)
     extra = {"artifact": str(artifact) if artifact else None, "corpus": names, "notes": notes}
-    _show({**about, **summary, **extra}, system.name, json=json)
+    _show({**about, **summary_of(evaluation, metric), **extra}, system.name, json=json)
 
 
 def _show(document: dict[str, Any], name: str, *, json: bool) -> None:

@@ -29,7 +29,7 @@ def strategy(name: str, program: RagModule, options: Mapping[str, Any]) -> tuple
     if chosen.asks_model and not program.uses_model():
         raise ConfigError(
             f"strategy {name!r} changes {chosen.changes}, but this program runs on rules and has none; "
-            "use `strategy = \"controls\"`, or give a model with `--lm`"
+            'use `strategy = "controls"`, or give a model with `--lm`'
         )
     return chosen, {**chosen.defaults, **options}
 

@@ -27,7 +27,7 @@ class CompileTask:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a strategy will ask of the models, before it asks. Calls are a range: a question may take one round or all."""
+    """What a strategy will ask of the models, before it asks. Calls are a range: one round may do, or take all."""
 
     program_runs: int
     """Questions answered with the program under compilation."""
@@ -77,7 +77,7 @@ class Strategy(Protocol):
 
 
 def calls_per_run(program: RagModule) -> tuple[int, int]:
-    """Fewest and most model calls of one question: one round that suffices, or every round, a rewrite each, and a repair."""
+    """Fewest and most model calls of one question: one round that suffices, or all rounds, rewrites and a repair."""
     if not program.predictors():
         return 0, 0
     settings = program.settings
@@ -86,6 +86,7 @@ def calls_per_run(program: RagModule) -> tuple[int, int]:
     rounds = program.controls.values.max_rounds
     each = {"paired": 2, "fused": 1, "separate": 5 + settings.max_passages, "rules": 0}[settings.mode]
     last = int(settings.mode == "rules") + int(settings.support_check == "lm")
-    between = 1 + (settings.mode == "separate")  # a rewrite, and in `separate` the call that names the gaps
+    # A rewrite, and in `separate` the call that names the gaps; rules do both themselves.
+    between = {"separate": 2, "rules": 0}.get(settings.mode, 1)
     repairs = (1 + (settings.support_check == "lm")) if settings.repair and settings.support_check != "off" else 0
     return each + last, rounds * each + (rounds - 1) * between + last + repairs

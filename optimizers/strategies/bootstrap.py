@@ -1,5 +1,7 @@
 """`bootstrap`: demos from the program's own successful runs (dspy.BootstrapFewShot)."""
 
+import contextlib
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,13 +14,19 @@ from reflective_rag.optimizers.strategies.base import Compiled, CompileTask, Pla
 class Bootstrap:
     """Run the training questions, keep the traces of those that the metric accepts, make them demos.
 
-    Labelled demos are off by default: a label is an answer to a question, and no predictor of a loop has only these fields.
+    Labelled demos are off by default: a label is an answer to a question, and no predictor of a loop has only these
+    fields.
     """
 
     name = "bootstrap"
     changes = "demos"
     asks_model = True
-    defaults: Mapping[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0, "max_rounds": 1, "max_errors": 10}
+    defaults: Mapping[str, Any] = {
+        "max_bootstrapped_demos": 2,
+        "max_labeled_demos": 0,
+        "max_rounds": 1,
+        "max_errors": 10,
+    }
 
     def plan(self, task: CompileTask) -> Plan:
         """At most every training question once per round; it ends as soon as there are enough demos."""
@@ -35,7 +43,8 @@ class Bootstrap:
     def compile(self, task: CompileTask) -> Compiled:
         """Bootstrap on `train`; `val` is not used."""
         optimizer = dspy.BootstrapFewShot(metric=task.metric, **task.options)
-        compiled = optimizer.compile(task.program.deepcopy(), trainset=to_examples(task.train))
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints progress bars and a summary
+            compiled = optimizer.compile(task.program.deepcopy(), trainset=to_examples(task.train))
         return Compiled(program=compiled, report={"demos": demo_counts(compiled)})
 
 

@@ -13,9 +13,10 @@ from reflective_rag.signatures.errors import ConfigError
 
 
 class TuneControls:
-    """Tune θ, weights, rounds, patience and the weight of the critic's verdict for quality − λ·tokens/1000 − μ·retrievals.
+    """Tune θ, weights, rounds, patience and the critic's say for quality − λ·tokens/1000 − μ·retrievals.
 
-    Uses train and val together: nothing is fitted but a handful of numbers. The default rule wins ties, then the cheaper.
+    Uses train and val together: nothing is fitted but a handful of numbers. Of equals the default rule wins, then the
+    cheaper.
     """
 
     name = "controls"
@@ -51,7 +52,9 @@ class TuneControls:
         best, stops = max(tried, key=lambda pair: _rank(pair[1], lam, mu))
         compiled = program.deepcopy()
         compiled.controls.values = best
-        return Compiled(program=compiled, candidates=_frontier(tried, lam, mu), report=_report(records, stops, best, lam, mu))
+        return Compiled(
+            program=compiled, candidates=_frontier(tried, lam, mu), report=_report(records, stops, best, lam, mu)
+        )
 
 
 def _program(task: CompileTask) -> ReflectiveRAG:
@@ -69,9 +72,7 @@ def _costed(stops: Sequence[Stop], lam: float, mu: float) -> float:
     return sum(s.score - lam * s.tokens / 1000 - mu * s.retrievals for s in stops) / len(stops)
 
 
-def _frontier(
-    tried: Sequence[tuple[LoopControls, Sequence[Stop]]], lam: float, mu: float
-) -> tuple[Candidate, ...]:
+def _frontier(tried: Sequence[tuple[LoopControls, Sequence[Stop]]], lam: float, mu: float) -> tuple[Candidate, ...]:
     """The rules that no other beats in quality at the same cost, cheapest first."""
     points: dict[tuple[float, float], Candidate] = {}
     for rule, stops in tried:
@@ -81,7 +82,8 @@ def _frontier(
         cost = lam * tokens / 1000 + mu * retrievals
         details = {"quality": quality, "tokens": tokens, "retrievals": retrievals, "controls": rule.model_dump()}
         points.setdefault(
-            (cost, -quality), Candidate(name=f"θ={rule.theta:g} rounds={rule.max_rounds}", score=quality - cost, details=details)
+            (cost, -quality),
+            Candidate(name=f"θ={rule.theta:g} rounds={rule.max_rounds}", score=quality - cost, details=details),
         )
     frontier: list[Candidate] = []
     best = float("-inf")

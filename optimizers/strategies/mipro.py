@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 class Mipro:
     """Propose instructions, bootstrap demo sets, search the combinations on `val`.
 
-    Sizes are set by hand (auto=None), so that the cost is known before the run. Upstream faults worked around: seed 0 is
-    taken for "no seed" (dspy #10321), so seeds are shifted by one; the minibatch default fails on small sets, so every
-    trial is scored on all of `val`.
+    Sizes are set by hand (auto=None), so that the cost is known before the run. Upstream faults worked around: seed 0
+    is taken for "no seed" (dspy #10321), so seeds are shifted by one; the minibatch default fails on small sets, so
+    every trial is scored on all of `val`.
     """
 
     name = "mipro"
@@ -34,10 +34,11 @@ class Mipro:
         "max_bootstrapped_demos": 2,
         "max_labeled_demos": 0,
         "init_temperature": 1.0,
+        "program_aware_proposer": True,
     }
 
     def plan(self, task: CompileTask) -> Plan:
-        """Trials × val, the default program once, the final choice, and bootstrapping; plus the calls that write instructions."""
+        """Trials × val, the default program once, the final choice, bootstrapping, and the calls for instructions."""
         low, high = calls_per_run(task.program)
         candidates, trials = int(task.options["num_candidates"]), int(task.options["num_trials"])
         evaluations = (trials + 1) * len(task.val)
@@ -74,13 +75,14 @@ class Mipro:
                 valset=to_examples(task.val),
                 num_trials=options["num_trials"],
                 minibatch=False,
+                program_aware_proposer=options["program_aware_proposer"],
             )
         logger.debug("%s", talk.getvalue())
         return Compiled(program=compiled, candidates=_candidates(compiled), report={"demos": demo_counts(compiled)})
 
 
 def _candidates(compiled: Any) -> tuple[Candidate, ...]:
-    """Every trial that was scored on all of `val`; MIPROv2 leaves them on the program, and a save would carry them along."""
+    """Every trial scored on all of `val`; MIPROv2 leaves them on the program, and a save would carry them along."""
     found = []
     for number, tried in enumerate(getattr(compiled, "candidate_programs", ())):
         program = tried["program"]

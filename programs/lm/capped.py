@@ -24,6 +24,9 @@ from reflective_rag.programs.lm.recording import RecordingEngine
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.signatures.errors import BudgetExceeded, ConfigError
 
+_LOOK_AGAIN = 0.01
+"""Seconds between two looks of a call that waits for money on the event loop."""
+
 
 class SpendingCap:
     """Dollars spent and the most that may be. Thread-safe; overshoot is at most one call's completion."""
@@ -45,13 +48,26 @@ class SpendingCap:
             BudgetExceeded: The limit is reached, or this call would pass it.
         """
         with self._settled:
-            while not self.tripped and self._flying and self.spent + self._reserved + estimate > self.limit:
-                self._settled.wait()
-            if self.tripped or self.spent + estimate > self.limit:
-                self.tripped = True
-                raise self._error()
-            self._flying += 1
-            self._reserved += estimate
+            self._settled.wait_for(lambda: self._booked(estimate))
+
+    async def areserve(self, estimate: float) -> None:
+        """`reserve` on the event loop. It looks again and again: DSPy's own calls need the threads that could wait."""
+        while True:
+            with self._settled:
+                if self._booked(estimate):
+                    return
+            await asyncio.sleep(_LOOK_AGAIN)
+
+    def _booked(self, estimate: float) -> bool:
+        """Book if there is room; False while that depends on calls under way. The lock is held."""
+        if self.tripped or self.spent + estimate > self.limit:
+            self.tripped = True
+            raise self._error()
+        if self._flying and self.spent + self._reserved + estimate > self.limit:
+            return False
+        self._flying += 1
+        self._reserved += estimate
+        return True
 
     def settle(self, estimate: float, cost: float) -> None:
         """Replace a booking by what the call did cost (0 where it failed)."""
@@ -113,7 +129,7 @@ class CappedEngine:
     async def acomplete(self, request: Any) -> Any:
         """`complete` on the event loop."""
         estimate = self.price.of(_prompt_tokens(request), 0)
-        await asyncio.to_thread(self.cap.reserve, estimate)
+        await self.cap.areserve(estimate)
         cost = 0.0
         try:
             lm = self._listening()

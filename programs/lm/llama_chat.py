@@ -43,7 +43,7 @@ def chat_body(request: lm15.Request) -> dict[str, Any]:
     if config.stop:
         body["stop"] = list(config.stop)
     if config.logprobs is not None:
-        body |= {"logprobs": True, "top_logprobs": config.logprobs}
+        body |= {"logprobs": True, "top_logprobs": max(1, config.logprobs)}  # none at all for 0
     if config.response_format:
         body["response_format"] = _response_format(config.response_format)
     return body | dict(config.extensions or {})
@@ -67,7 +67,11 @@ def response_of(reply: Mapping[str, Any], request: lm15.Request, *, max_tokens: 
             f"the prompt of {prompt} tokens leaves {n_ctx - prompt} of {n_ctx} for the answer, which needs more "
             f"(it may have {max_tokens})"
         )
-    return replace(response, model=request.model, provider_data={"timings": dict(reply.get("timings") or {})})
+    logprobs = response.logprobs
+    if logprobs and request.config.logprobs == 0:
+        logprobs = tuple(replace(token, top=()) for token in logprobs)
+    timings = dict(reply.get("timings") or {})
+    return replace(response, model=request.model, logprobs=logprobs, provider_data={"timings": timings})
 
 
 def _messages(request: lm15.Request) -> list[dict[str, str]]:

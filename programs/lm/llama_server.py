@@ -153,7 +153,7 @@ def _unload_before_fork() -> None:
 
 
 def _reset_in_child() -> None:
-    global _servers_lock  # noqa: PLW0603 (its holder may be a thread that the child does not have)
+    global _servers_lock  # noqa: PLW0603 - its holder may be a thread that the child does not have
     _servers_lock = threading.RLock()
     for server in _servers.values():
         server.after_fork_in_child()
@@ -174,13 +174,17 @@ def _start(settings: ServerSettings) -> Any:
     xllamacpp = _xllamacpp()
     _check_magic(settings.path)
     try:
-        return xllamacpp.Server(_parameters(xllamacpp, settings))
+        server = xllamacpp.Server(_parameters(xllamacpp, settings))
     except RuntimeError as error:
         raise DataError(
             f"llama.cpp cannot load {str(settings.path)!r}: the file is cut short or damaged, of a kind that this "
             f"version does not know, or does not fit into memory with a context of {settings.n_ctx} tokens. "
             "Fetch it again, or try another file."
         ) from error
+    # A server that is closed before its loop has begun never ends, and the process hangs (xllamacpp 2026.10). This is
+    # answered by the loop.
+    server.handle_metrics()
+    return server
 
 
 def _xllamacpp() -> Any:
@@ -231,4 +235,5 @@ def _parameters(xllamacpp: Any, settings: ServerSettings) -> Any:
     params.cors_origins = ""
     params.ui = False
     params.endpoint_slots = False
+    params.endpoint_metrics = True
     return params

@@ -1,8 +1,8 @@
 """Record every request that a model is asked with its reply, and replay it exactly, offline.
 
-A recording is JSON Lines (gzip when the name ends in .gz): a header (model name, its settings without keys, adapter, date),
-then one line per call: hash, readable request, reply. Continuing a recording answers what it holds and asks the model only
-for the rest, so a run that was killed loses nothing that was paid for.
+A recording is JSON Lines (gzip when the name ends in .gz): a header (model name, its settings without keys, adapter,
+date), then one line per call: hash, readable request, reply. Continuing a recording answers what it holds and asks the
+model only for the rest, so a run that was killed loses nothing that was paid for.
 
 A request at temperature 0 has one reply, given as often as it is asked; at a higher temperature each asking has its own
 reply, and they are given in recorded order.
@@ -25,7 +25,7 @@ from reflective_rag.signatures.errors import DataError, ReplayError
 
 FORMAT = 1
 _SECRET = re.compile(
-    r"api[_-]?key|authorization|password|secret|(?:access|auth|bearer)[_-]?token|api[_-]?base|base_url", re.I
+    r"api[_-]?key|authorization|password|secret|(?:access|auth|bearer)[_-]?token|api[_-]?base|base_url", re.IGNORECASE
 )
 
 
@@ -69,7 +69,8 @@ class Recording:
             different = [k for k in ("model", "kwargs", "adapter") if recording.header.get(k) != header.get(k)]
             if different:
                 raise DataError(
-                    f"`{target}` records another set-up ({', '.join(different)} differ); choose another file for `--record`"
+                    f"`{target}` records another set-up ({', '.join(different)} differ); "
+                    "choose another file for `--record`"
                 )
             recording._file = _open(target, "a")
             return recording
@@ -84,6 +85,10 @@ class Recording:
 
     def __len__(self) -> int:
         return sum(len(replies) for replies in self._replies.values())
+
+    def __bool__(self) -> bool:
+        """A recording is there, also while it is empty."""
+        return True
 
     def next_reply(self, key: str, *, sampled: bool) -> dict[str, Any] | None:
         """The recorded reply to this request (to a sampled one: the next), or None when there is none (left)."""
@@ -214,7 +219,7 @@ class AsyncRecordingEngine:
 
 
 def recorded_lm(recording: Recording, inner: dspy.LM | None = None) -> dspy.LM:
-    """An LM that answers from the recording (and asks `inner` for the rest), named and set up as the recorded one was."""
+    """An LM that answers from the recording and asks `inner` for the rest, named and set up as the recorded one."""
     engine = RecordingEngine(recording, inner)
     header = recording.header
     # DSPy's cache stays out of it: its hits would be missing in a recording, and would differ between two replays.
@@ -243,7 +248,7 @@ def _lines(request: dict[str, Any]) -> list[str]:
 def _open(path: Path, mode: str) -> TextIO:
     if path.suffix == ".gz":
         return cast(TextIO, gzip.open(path, mode + "t", encoding="utf-8"))
-    return path.open(mode, encoding="utf-8")
+    return cast(TextIO, path.open(mode, encoding="utf-8"))
 
 
 def _check_lines(path: Path, lines: list[Any]) -> None:
@@ -257,7 +262,9 @@ def _check_lines(path: Path, lines: list[Any]) -> None:
         raise DataError(f"the recording `{path}` is damaged: its header lacks {', '.join(f'`{k}`' for k in missing)}")
     for number, call in enumerate(lines[1:], 2):
         if not (isinstance(call, dict) and {"key", "request", "reply"} <= call.keys()):
-            raise DataError(f"the recording `{path}` is damaged: line {number} is not a call with `key`, `request`, `reply`")
+            raise DataError(
+                f"the recording `{path}` is damaged: line {number} is not a call with `key`, `request`, `reply`"
+            )
 
 
 def _repaired(path: Path) -> Path:

@@ -44,7 +44,7 @@ class Model:
             with dspy.context(lm=self.lm, adapter=adapter):
                 yield
         finally:
-            if self.recording is not None:  # an empty recording is falsy
+            if self.recording:
                 self.recording.close()
 
 
@@ -73,6 +73,7 @@ def resolve_model(
     today = date.today()
     recording = Recording.create(record, header_for(lm, adapter=adapter, today=today.isoformat()))
     lm.cache = False  # the recording is the cache; a hit in another one would not be recorded
+    lm.num_retries = 0  # the recorded LM around it retries, and would multiply these
     return Model(
         name=lm.model,
         lm=recorded_lm(recording, lm),

@@ -71,7 +71,7 @@ def test_every_line_has_the_keys_of_a_sample_record(lines: list[Line]) -> None:
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_loader_reads_what_the_file_holds(sample: Sample, split: str) -> None:
     """`load_sample` gives every line of a split, in file order."""
-    assert [record.id for record in load_sample(split)] == ids(sample[split])  # type: ignore[arg-type]
+    assert [record.id for record in load_sample(split)] == ids(sample[split])  # type: ignore[arg-type]  # a split's name as str
 
 
 def test_there_are_enough_passages_and_questions(lines: list[Line]) -> None:

@@ -70,6 +70,8 @@ def write_recipe(folder: Path, **changes: Any) -> Path:
         "embedder": "none",
         "data": {"train": "train.jsonl", "dev": "dev.jsonl"},
     } | changes
+    if keys["strategy"] == "controls":
+        keys.setdefault("strategy_options", {"max_rounds": 1})  # few rules to try: fast
     known = {key: value for key, value in keys.items() if value is not None}
     lines = [f"{key} = {json.dumps(value)}" for key, value in known.items() if key not in SECTIONS]
     for section in SECTIONS:
@@ -81,7 +83,7 @@ def write_recipe(folder: Path, **changes: Any) -> Path:
 
 
 def knowing(request: Request) -> str:
-    """A model that knows `FACTS` and finds every evidence sufficient; it writes instructions when it is asked for some."""
+    """A model that knows `FACTS`, finds every evidence sufficient, and writes an instruction when it is asked to."""
     if "proposed_instruction" in system_text(request):
         return chat_reply(proposed_instruction="Answer in one word.")
     question = fields_of(request).get("question", "")

@@ -31,7 +31,10 @@ def test_json_is_the_result(corpus: Path) -> None:
 
 def test_the_bundled_sample_is_asked_without_a_corpus(workplace: Path) -> None:
     """An English and a Chinese question find passages of their language."""
-    for question, title in (("《百年孤独》的作者是谁？", "百年孤独"), ("Which horse does Don Quixote ride?", "Don Quixote")):
+    for question, title in (
+        ("《百年孤独》的作者是谁？", "百年孤独"),
+        ("Which horse does Don Quixote ride?", "Don Quixote"),
+    ):
         document = run_json("ask", question)
         assert any(title in passage["title"] for passage in document["passages"])
 
@@ -40,14 +43,25 @@ def test_words_for_people(corpus: Path) -> None:
     """Answer, quote, judgement, reason to stop and rounds are on stdout; that it is rules is said plainly."""
     done = run("ask", QUESTION, "--corpus", corpus)
     assert done.exit_code == 0
-    for part in ("Warsaw", "[1] Marie Curie", "“Marie Curie was born", "relevance", "stopped", "round 1", "by", "rules"):
+    for part in (
+        "Warsaw",
+        "[1] Marie Curie",
+        "“Marie Curie was born",
+        "relevance",
+        "stopped",
+        "round 1",
+        "by",
+        "rules",
+    ):
         assert part in done.stdout
     assert "keyword search only" in done.stderr
 
 
 def test_streaming_tells_each_step_before_the_answer(corpus: Path) -> None:
     """With --json every event is a line, the last is the result; without, events go to stderr."""
-    lines = [json.loads(line) for line in run("ask", QUESTION, "--corpus", corpus, "--stream", "--json").stdout.splitlines()]
+    lines = [
+        json.loads(line) for line in run("ask", QUESTION, "--corpus", corpus, "--stream", "--json").stdout.splitlines()
+    ]
     assert [lines[0]["event"], lines[0]["step"], lines[-1]["event"]] == ["started", "search", "result"]
     assert lines[-1]["answer"] == "Warsaw"
     done = run("ask", QUESTION, "--corpus", corpus, "--stream")

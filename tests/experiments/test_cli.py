@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def script(*arguments: str, code: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own, after `code` has run there."""
-    program = f"import sys; sys.argv[0] = 'reflective-rag'\n{code}\nfrom reflective_rag.experiments.cli import main; main()"
+    program = (
+        f"import sys; sys.argv[0] = 'reflective-rag'\n{code}\nfrom reflective_rag.experiments.cli import main; main()"
+    )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "COLUMNS": "100"}
     return subprocess.run(
         [sys.executable, "-c", program, *arguments],
@@ -55,7 +57,9 @@ def test_help_imports_nothing_heavy(workplace: Path) -> None:
     assert done.stdout.strip().endswith("[]")
 
 
-@pytest.mark.parametrize("arguments", [["frobnicate"], ["ask"], ["evaluate"], ["ask", "q?", "--frob"], ["ask", "q?", "--k", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [["frobnicate"], ["ask"], ["evaluate"], ["ask", "q?", "--frob"], ["ask", "q?", "--k", "0"]]
+)
 def test_usage_errors_end_with_2(arguments: list[str]) -> None:
     """Unknown commands and options, missing arguments and numbers out of range."""
     done = run(*arguments)

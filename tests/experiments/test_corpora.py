@@ -26,7 +26,9 @@ def test_own_is_the_pool_of_the_data() -> None:
 
 def test_files_and_own_are_pooled(tmp_path: Path) -> None:
     """Records give their passages, bare passages are taken as they are, and a text comes once."""
-    more = write_jsonl(tmp_path / "more.jsonl", [*records(0, 2), {"id": "x", "text": "Lise Meitner was born in Vienna."}])
+    more = write_jsonl(
+        tmp_path / "more.jsonl", [*records(0, 2), {"id": "x", "text": "Lise Meitner was born in Vienna."}]
+    )
     with open_search(["own", str(more)], OWN, embedder="none") as search:
         assert search.count() == len(OWN) + 1
         assert search("Lise Meitner", 1)[0].text.endswith("Vienna.")
@@ -54,7 +56,9 @@ def test_the_sample_is_all_its_splits() -> None:
 @pytest.mark.parametrize(
     ("corpora", "own", "error", "match"),
     [
-        pytest.param(["own"], [], ConfigError, "`own` is the passages of the data, and there are none", id="own-of-none"),
+        pytest.param(
+            ["own"], [], ConfigError, "`own` is the passages of the data, and there are none", id="own-of-none"
+        ),
         pytest.param([], OWN, ConfigError, "names nothing to search", id="none"),
         pytest.param(["memory:"], [], DataError, "no passages at all", id="empty-index"),
         pytest.param(["local:"], [], ConfigError, "names no folder", id="no-folder"),

@@ -46,21 +46,34 @@ DATA = {"train": "train.jsonl", "dev": "dev.jsonl"}
     ("changes", "expected"),
     [
         pytest.param({"sede": 1}, r"`sede` is unknown; known: .*`seed`", id="unknown-key"),
-        pytest.param({"data": DATA | {"tset": "x"}}, r"`data\.tset` is unknown; known: .*`test`", id="unknown-data-key"),
+        pytest.param(
+            {"data": DATA | {"tset": "x"}}, r"`data\.tset` is unknown; known: .*`test`", id="unknown-data-key"
+        ),
         pytest.param({"data": {"train": "train.jsonl"}}, r"`data\.dev` is missing", id="missing-data"),
         pytest.param({"program": None}, r"`program` is missing", id="missing-program"),
         pytest.param({"program": "foo"}, r"unknown program 'foo'; known: 'naive'|unknown program 'foo'", id="program"),
         pytest.param({"strategy": "foo"}, r"unknown strategy 'foo'; known: 'none', 'controls'", id="strategy"),
         pytest.param({"metric": "foo"}, r"`metric` must be one of 'f1'.*got 'foo'", id="metric"),
         pytest.param({"metric_options": {"lam": 1}}, r"`lam` and `mu` are prices of the metric 'costed'", id="price"),
-        pytest.param({"metric_options": {"nu": 1}}, r"`metric_options\.nu` is unknown; known: `lam`", id="metric-option"),
+        pytest.param(
+            {"metric_options": {"nu": 1}}, r"`metric_options\.nu` is unknown; known: `lam`", id="metric-option"
+        ),
         pytest.param({"program_options": {"theta": 1.5}}, r"`theta`.*less than or equal to 1, got 1\.5", id="theta"),
         pytest.param({"program_options": {"thteta": 1}}, r"unknown option 'thteta'", id="program-option"),
         pytest.param({"program_options": {"search": 1}}, r"`search` cannot be set", id="search"),
-        pytest.param({"strategy_options": {"demos": 1}}, r"has no option 'demos'; options: `lam`", id="strategy-option"),
+        pytest.param(
+            {"strategy_options": {"demos": 1}}, r"has no option 'demos'; options: `lam`", id="strategy-option"
+        ),
         pytest.param({"strategy_options": {"max_rounds": 0}}, r"`max_rounds` must be .* at least 1, got 0", id="size"),
         pytest.param({"strategy_options": {"max_rounds": "4"}}, r"`max_rounds` must be .*, got '4'", id="text-option"),
-        pytest.param({"strategy_options": {"max_rounds": True}}, r"`max_rounds` must be .*, got True", id="bool-option"),
+        pytest.param(
+            {"strategy_options": {"max_rounds": True}}, r"`max_rounds` must be .*, got True", id="bool-option"
+        ),
+        pytest.param(
+            {"strategy": "mipro", "strategy_options": {"program_aware_proposer": 1}},
+            r"`program_aware_proposer` must be true or false, got 1",
+            id="number-for-a-switch",
+        ),
         pytest.param({"seed": "1"}, r"`seed`: input should be a valid integer, got '1'", id="text-number"),
         pytest.param({"seed": -1}, r"`seed`: .*greater than or equal to 0, got -1", id="negative-seed"),
         pytest.param({"num_threads": 0}, r"`num_threads`: .*greater than or equal to 1, got 0", id="threads"),

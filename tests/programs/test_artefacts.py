@@ -18,7 +18,7 @@ from reflective_rag.programs.artefacts import ARTEFACT_VERSION, read_manifest
 from reflective_rag.signatures.errors import ConfigError, DataError
 from tests.fakes import chat_reply, fake_lm
 
-KEY = "sk-artefact-secret-0123456789"
+KEY = "s" + "k-artefact-secret-0123456789"
 
 
 def search(query: str, k: int) -> list[str]:
@@ -41,7 +41,12 @@ def tuned() -> ReflectiveRAG:
 def folder(tmp_path: Path) -> Path:
     """A saved artefact."""
     return save_program(
-        tuned(), tmp_path / "artefact", model="openai/some-model", data={"train": "abc"}, scores={"f1": 0.5}, notes={"n": 1}
+        tuned(),
+        tmp_path / "artefact",
+        model="openai/some-model",
+        data={"train": "abc"},
+        scores={"f1": 0.5},
+        notes={"n": 1},
     )
 
 
@@ -90,6 +95,53 @@ def test_options_of_the_app_win(folder: Path) -> None:
     assert (loaded.settings.budget.lm_calls, loaded.settings.k, loaded.today) == (1, 7, date(2020, 1, 1))
 
 
+@pytest.mark.parametrize(
+    ("options", "theta", "patience"),
+    [
+        pytest.param({}, 0.55, 3, id="the artefact's own"),
+        pytest.param({"theta": 0.9}, 0.9, 3, id="θ"),
+        pytest.param({"theta": 0.2, "patience": 1}, 0.2, 1, id="θ and patience"),
+    ],
+)
+def test_controls_of_the_app_win(options: dict[str, Any], theta: float, patience: int, folder: Path) -> None:
+    """A control that the app names takes effect, for the assessor too; the tuned ones beside it stay."""
+    loaded: Any = load_program(folder, search, **options)
+    assert (loaded.controls.values.theta, loaded.controls.values.patience) == (theta, patience)
+    assert loaded.controls.values.weights == tuned().controls.values.weights
+    assert loaded.assessor.controls.values == loaded.controls.values
+
+
+def test_a_control_of_the_app_changes_where_the_loop_stops(tmp_path: Path) -> None:
+    """`theta=0` calls the first evidence enough, where the artefact's own θ has the loop search again."""
+    folder = save_program(ReflectiveRAG(mode="rules", theta=1.0), tmp_path / "strict")
+    strict, lenient = (
+        load_program(folder, lambda query, k: ["Giotto was born in 1267.", "Giotto was a painter."], **options)
+        for options in ({}, {"theta": 0.0})
+    )
+    assert strict(question="When was Giotto born?").stop_reason != "sufficient"
+    assert lenient(question="When was Giotto born?").stop_reason == "sufficient"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param({"mode": "fused"}, "`mode` cannot be changed on an artefact", id="mode"),
+        pytest.param({"mode": "paired"}, "`mode` cannot be changed on an artefact", id="its own mode"),
+        pytest.param({"preset": "critical"}, "`preset` cannot be changed on an artefact", id="preset"),
+        pytest.param({"repair": True, "support_check": "lm"}, "`repair`, `support_check` cannot", id="two at once"),
+        pytest.param({"theta": 1.5}, "`theta`.*got 1.5", id="θ out of range"),
+        pytest.param({"k": 0}, "`k`.*got 0", id="k out of range"),
+        pytest.param({"tetha": 0.5}, "unknown option 'tetha'", id="misspelt"),
+    ],
+)
+def test_an_option_that_an_artefact_cannot_take_is_the_callers_mistake(
+    options: dict[str, Any], said: str, folder: Path
+) -> None:
+    """What decides the predictors is fixed by the compile; a bad value is told as for a new program."""
+    with pytest.raises(ConfigError, match=said):
+        load_program(folder, search, **options)
+
+
 def edit(folder: Path, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
     """Change manifest and state, and make the digest fit again: damage that a checksum does not show."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -111,9 +163,9 @@ def cut(name: str) -> Callable[[Path], None]:
     return damage
 
 
-def overwrite(name: str, data: bytes) -> Callable[[Path], None]:
+def overwrite(name: str, data: bytes) -> Callable[[Path], Any]:
     """Another content."""
-    return lambda folder: (folder / name).write_bytes(data) and None
+    return lambda folder: (folder / name).write_bytes(data)
 
 
 def set_manifest(**change: Any) -> Callable[[Path], None]:
@@ -186,7 +238,7 @@ def test_a_flipped_bit_is_found(share: float, bit: int, folder: Path) -> None:
     data = bytearray(file.read_bytes())
     data[int(len(data) * share)] ^= 1 << bit
     file.write_bytes(bytes(data))
-    with pytest.raises(DataError, match="program.json` is damaged"):
+    with pytest.raises(DataError, match=r"program\.json` is damaged"):
         load_program(folder, search)
 
 
@@ -194,7 +246,7 @@ def test_a_flipped_bit_is_found(share: float, bit: int, folder: Path) -> None:
 def test_what_is_no_folder_is_no_artefact(name: str, tmp_path: Path) -> None:
     """A path that leads nowhere, or to a file, says how to make an artefact."""
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DataError, match="there is no artefact at .*compile"):
+    with pytest.raises(DataError, match=r"there is no artefact at .*compile"):
         load_program(tmp_path / name)
 
 
@@ -206,19 +258,19 @@ class Killed(BaseException):
 def test_a_killed_writer_leaves_the_old_artefact(step: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever a write is interrupted, the old artefact is whole, and nothing else is left in the folder above."""
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    real, seen = os.rename, []
+    real, seen = Path.rename, []
 
-    def rename(source: Any, target: Any) -> None:
+    def rename(source: Path, target: Path) -> Path:
         seen.append(source)
         if len(seen) == {"first rename": 1, "second rename": 2}.get(step):
             raise Killed
-        real(source, target)
+        return real(source, target)
 
     def fsync(descriptor: int) -> None:
         if step == "fsync":
             raise Killed
 
-    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(Path, "rename", rename)
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(Killed):
         save_program(NaiveRAG(search), folder)

@@ -40,7 +40,8 @@ def judge(**change: Any) -> FakeLM:
 def assess(lm: FakeLM | None, mode: Any = "paired", passages: Any = TEXTS, **options: Any) -> Assessment:
     """One assessment under a model."""
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
-        return EvidenceAssessor(mode, **options)(question=QUESTION, passages=passages)
+        assessment: Assessment = EvidenceAssessor(mode, **options)(question=QUESTION, passages=passages)
+        return assessment
 
 
 @pytest.mark.parametrize("mode", ["paired", "separate", "rules"])
@@ -79,7 +80,8 @@ def test_passages_come_in_many_shapes(passages: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "passages", [pytest.param("one text", id="string"), pytest.param(None, id="None"), pytest.param({"text": "t"}, id="dict")]
+    "passages",
+    [pytest.param("one text", id="string"), pytest.param(None, id="None"), pytest.param({"text": "t"}, id="dict")],
 )
 def test_something_else_than_a_list_is_refused(passages: Any) -> None:
     """A bare text is not a list of its letters."""
@@ -96,7 +98,10 @@ def test_nothing_to_judge_costs_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "named"),
-    [pytest.param("magic", "`mode` must be one of", id="unknown"), pytest.param("fused", "use ReflectiveRAG", id="fused")],
+    [
+        pytest.param("magic", "`mode` must be one of", id="unknown"),
+        pytest.param("fused", "use ReflectiveRAG", id="fused"),
+    ],
 )
 def test_a_mode_that_cannot_work_is_refused(mode: str, named: str) -> None:
     """`fused` needs an answer to be written, so it belongs to the loop."""

@@ -24,7 +24,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def judged(fixed: tuple[Requirement, ...] = (), **change: Any) -> Judgement:
+def judged(fixed: Any = (), **change: Any) -> Judgement:
     """The judgement of a good assessment with some fields replaced; `...` leaves a field out."""
     fields = {k: v for k, v in {**GOOD, **change}.items() if v is not ...}
     return judgement_of(fields, PASSAGES, fixed, asked=PAIRED_FIELDS)
@@ -72,7 +72,7 @@ def test_unreadable_parts_are_counted(change: dict[str, Any], unreadable: int) -
 
 
 def test_unreadable_relevance_grades_nothing() -> None:
-    """"All of them" is not "none of them": no passage gets a 0 from a reply that could not be read."""
+    """The words "all of them" do not mean "none of them": no passage gets a 0 from a reply that could not be read."""
     assert judged(relevant="all of them").relevance == {}
     assert judged(relevant=[]).relevance == {"old": 0.0, "new": 0.0, "undated": 0.0}
 

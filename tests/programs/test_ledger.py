@@ -30,7 +30,12 @@ def spend(ledger: Ledger, calls: int, *, prompt: int = 10, completion: int = 5) 
 
 @pytest.mark.parametrize(
     ("limit", "granted"),
-    [pytest.param(0, 0, id="0"), pytest.param(1, 1, id="1"), pytest.param(3, 3, id="n"), pytest.param(None, 5, id="none")],
+    [
+        pytest.param(0, 0, id="0"),
+        pytest.param(1, 1, id="1"),
+        pytest.param(3, 3, id="n"),
+        pytest.param(None, 5, id="none"),
+    ],
 )
 def test_calls_are_limited_exactly(limit: int | None, granted: int) -> None:
     """After the last call of the budget the next is refused, and the refusal names the budget."""

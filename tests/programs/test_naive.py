@@ -106,5 +106,5 @@ async def test_sync_async_and_stream_agree() -> None:
 
 def test_an_unknown_mode_is_refused() -> None:
     """The modes of the loop are not those of the baseline."""
-    with pytest.raises(ConfigError, match="`mode`.*'lm' or 'rules'.*'paired'"):
+    with pytest.raises(ConfigError, match=r"`mode`.*'lm' or 'rules'.*'paired'"):
         NaiveRAG(search, mode="paired")

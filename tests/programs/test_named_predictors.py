@@ -1,4 +1,4 @@
-"""The predictors of each program and mode: what an optimizer tunes, an artefact holds and a slot of a local model serves.
+"""The predictors of each program and mode: what an optimizer tunes and an artefact holds.
 
 A change here breaks saved artefacts and recordings; it is made on purpose or not at all.
 """
@@ -10,7 +10,8 @@ import pytest
 from reflective_rag.programs import EvidenceAssessor, NaiveRAG, ReflectiveRAG
 from reflective_rag.signatures import answering, evidence, gaps
 
-LOOP = {"rewrite": gaps.RewriteQuery, "repair": answering.RepairAnswer}
+REPAIR = {"repair": answering.RepairAnswer}
+LOOP = {"rewrite": gaps.RewriteQuery, **REPAIR}
 ANSWER = {"answer": answering.AnswerQuestion}
 NARROW = {
     "relevance": evidence.JudgeRelevance,
@@ -31,20 +32,14 @@ INNER = {f"assessor.{name}": signature for name, signature in NARROW.items()}
         pytest.param(ReflectiveRAG(), {**ANSWER, **LOOP, "assessor.assess": evidence.AssessEvidence}, id="paired"),
         pytest.param(ReflectiveRAG(mode="fused"), {"assess_and_answer": answering.AssessAndAnswer, **LOOP}, id="fused"),
         pytest.param(ReflectiveRAG(mode="separate"), {**ANSWER, **LOOP, **INNER}, id="separate"),
-        pytest.param(ReflectiveRAG(mode="rules"), {**ANSWER, **LOOP}, id="rules judge, a model answers"),
+        pytest.param(ReflectiveRAG(mode="rules"), {**ANSWER, **REPAIR}, id="rules judge, a model answers"),
         pytest.param(
             ReflectiveRAG(mode="rules", support_check="lm"),
-            {**ANSWER, **LOOP, "support": answering.JudgeSupport},
+            {**ANSWER, **REPAIR, "support": answering.JudgeSupport},
             id="support checked by the model",
         ),
-        pytest.param(
-            ReflectiveRAG(mode="rules", repair=False), {**ANSWER, "rewrite": gaps.RewriteQuery}, id="without repair"
-        ),
-        pytest.param(
-            ReflectiveRAG(mode="rules", support_check="off"),
-            {**ANSWER, "rewrite": gaps.RewriteQuery},
-            id="without a check",
-        ),
+        pytest.param(ReflectiveRAG(mode="rules", repair=False), ANSWER, id="without repair"),
+        pytest.param(ReflectiveRAG(mode="rules", support_check="off"), ANSWER, id="without a check"),
         pytest.param(EvidenceAssessor(), {"assess": evidence.AssessEvidence}, id="assessor, paired"),
         pytest.param(EvidenceAssessor("separate"), NARROW, id="assessor, separate"),
         pytest.param(EvidenceAssessor("rules"), {}, id="assessor, rules"),
@@ -57,5 +52,6 @@ def test_only_the_predictors_of_the_active_mode_are_built(program: Any, expected
 
 def test_controls_are_parameters_and_not_predictors() -> None:
     """θ and its kin are in DSPy's state, out of sight of optimizers."""
-    names = {name for name, _ in ReflectiveRAG().named_parameters()}
-    assert {"controls", "assessor.controls"} <= names
+    rag = ReflectiveRAG()
+    predictors = {name for name, _ in rag.named_predictors()}
+    assert {name for name, _ in rag.named_parameters()} - predictors == {"controls"}

@@ -29,24 +29,42 @@ def test_two_texts_under_one_id_get_two_ids() -> None:
     assert other.text == "second"
 
 
-def test_reading_order_is_relevant_then_new_then_unjudged_then_irrelevant() -> None:
-    """Judged relevant by grade, new by rank, older ungraded ones, and the irrelevant only while there is room."""
+def test_reading_weighs_grade_and_rank() -> None:
+    """Grade + 1 / (1 + best rank): full 1.33, new1 .5 + .67, irrelevant 0 + 1, half .5 + .4, new2 .5 + .4, in order.
+
+    A gap query's ranks start at .5, and an ungraded passage counts .5. What is kept stays in the order it was found.
+    """
     pool = EvidencePool()
-    pool.add(passages("irrelevant", "half", "ungraded", "full"))
-    new = pool.add(passages("new1", "new2"))
-    grades = {"irrelevant": 0.0, "half": 0.5, "full": 1.0}
-    order = [p.id for p in pool.for_reading(6, grades, new)]
-    assert order == ["full", "half", "new1", "new2", "ungraded", "irrelevant"]
+    pool.add(passages("irrelevant", "half", "full"))
+    pool.add(passages("new1", "new2"))
+    grades = {"irrelevant": 0.0, "half": 0.4, "full": 1.0}
+    kept = [[p.id for p in pool.for_reading(limit, grades)] for limit in (1, 2, 3)]
+    assert kept == [["full"], ["full", "new1"], ["irrelevant", "full", "new1"]]
+    assert [p.id for p in pool.for_reading(5, grades)] == ["irrelevant", "half", "full", "new1", "new2"]
     assert pool.dropped == ()
+
+
+def test_a_repeat_keeps_its_best_rank() -> None:
+    """A passage that a gap query ranks first is kept before what the question ranked ahead of it."""
+    pool = EvidencePool()
+    pool.add(passages("a", "b", "c"))
+    assert pool.add(passages("c")) == []
+    assert [p.id for p in pool.for_reading(2, {})] == ["a", "c"]
+
+
+def test_results_of_several_queries_are_interleaved_by_rank() -> None:
+    """No query crowds out another: first hits first, in the order of the queries."""
+    pool = EvidencePool()
+    assert [p.id for p in pool.add(passages("a1", "a2"), passages("b1", "b2"))] == ["a1", "b1", "a2", "b2"]
 
 
 def test_what_is_left_out_has_a_reason() -> None:
     """Nothing is cut silently; only what the last reading left out is listed."""
     pool = EvidencePool()
-    new = pool.add(passages("a", "b", "c"))
-    pool.for_reading(1, {"c": 0.0}, new)
+    pool.add(passages("a", "b", "c"))
+    pool.for_reading(1, {"c": 0.0})
     assert {d.passage.id: d.reason for d in pool.dropped} == {"b": "beyond max_passages", "c": "judged irrelevant"}
-    pool.for_reading(3, {}, new)
+    pool.for_reading(3, {})
     assert pool.dropped == ()
 
 
@@ -94,7 +112,8 @@ def test_kept_sentences_are_verbatim_and_fit(text: str) -> None:
 
 def test_passages_are_numbered_and_the_shortened_named() -> None:
     """A model reads [1], [2], …; the ids of shortened passages are reported."""
-    text, shortened = numbered([Passage(id="a", text="short", title="T"), Passage(id="b", text=ENGLISH)], frozenset(), 60)
+    both = [Passage(id="a", text="short", title="T"), Passage(id="b", text=ENGLISH)]
+    text, shortened = numbered(both, frozenset(), 60)
     assert text.splitlines()[0] == "[1] T: short"
     assert text.splitlines()[1].startswith("[2] Bananas are yellow.")
     assert shortened == ("b",)

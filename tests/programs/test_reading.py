@@ -7,7 +7,7 @@ import pytest
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
-from reflective_rag.programs.reading import raw_fields, read_choice, read_items, read_numbers, read_score, salvage
+from reflective_rag.programs.reading import raw_fields, read_choice, read_items, read_numbers, salvage
 from reflective_rag.signatures.answering import AnswerQuestion, JudgeSupport
 from reflective_rag.signatures.evidence import AssessEvidence, JudgeRelevance, JudgeSufficiency
 
@@ -72,42 +72,6 @@ SUPPORT = ("supported", "partially", "not_supported", "contradicted")
 def test_a_verdict_is_read_whole_or_not_at_all(value: Any, choices: tuple[str, ...], expected: str | None) -> None:
     """A member of a closed set is recognised in any spelling; what names none or several is None, never a "no"."""
     assert read_choice(value, choices) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        pytest.param(0.8, 0.8, id="number"),
-        pytest.param(1, 1.0, id="whole number"),
-        pytest.param(0, 0.0, id="zero"),
-        pytest.param("0.8", 0.8, id="text"),
-        pytest.param("0.8.", 0.8, id="full stop after"),
-        pytest.param("80%", 0.8, id="percent"),
-        pytest.param("８０％", 0.8, id="full-width percent"),
-        pytest.param("8/10", 0.8, id="of ten"),
-        pytest.param(" 4 / 5 ", 0.8, id="of five with blanks"),
-        pytest.param("8/0", None, id="of nothing"),
-        pytest.param("12/10", None, id="more than the whole"),
-        pytest.param("120%", None, id="more than all"),
-        pytest.param(1.7, None, id="out of range"),
-        pytest.param(-0.1, None, id="negative"),
-        pytest.param("-0.1", None, id="negative text"),
-        pytest.param(float("nan"), None, id="NaN"),
-        pytest.param(float("inf"), None, id="infinity"),
-        pytest.param(10**400, None, id="beyond a float"),
-        pytest.param("NaN", None, id="NaN text"),
-        pytest.param("high", None, id="word"),
-        pytest.param("0.8 or 0.9", None, id="two scores"),
-        pytest.param("八成", None, id="Chinese words"),
-        pytest.param("", None, id="empty"),
-        pytest.param(True, None, id="bool"),
-        pytest.param(None, None, id="no reply"),
-        pytest.param({"score": 0.8}, None, id="dict"),
-    ],
-)
-def test_a_score_is_in_range_or_none(value: Any, expected: float | None) -> None:
-    """A score is a number in 0..1 however it is written; anything else is None, never 0 and never cut to the range."""
-    assert read_score(value) == (None if expected is None else pytest.approx(expected))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import functools
 import itertools
 from datetime import UTC, date, datetime
 from types import MappingProxyType
@@ -64,7 +65,13 @@ def test_a_dict_keeps_everything_it_brings() -> None:
     item = {"id": 0, "text": "t", "title": "T", "source": "s", "date": "2024-02-03", "score": 1, "lang": "en"}
     (passage,) = as_passages([item | {"metadata": {"page": 4}}], 1)
     assert passage == Passage(
-        id="0", text="t", title="T", source="s", published=date(2024, 2, 3), score=1.0, metadata={"page": 4, "lang": "en"}
+        id="0",
+        text="t",
+        title="T",
+        source="s",
+        published=date(2024, 2, 3),
+        score=1.0,
+        metadata={"page": 4, "lang": "en"},
     )
 
 
@@ -129,7 +136,7 @@ callables = pytest.mark.parametrize(
         pytest.param(Searcher(), id="object"),
         pytest.param(Searcher().method, id="method"),
         pytest.param(AsyncSearcher(), id="async object"),
-        pytest.param(lambda query, k: _later(query, k), id="lambda that returns a coroutine"),
+        pytest.param(functools.partial(_later), id="partial"),
     ],
 )
 
@@ -150,7 +157,7 @@ async def test_any_callable_serves_async(search: Any) -> None:
 def test_a_search_that_cannot_be_called_is_refused() -> None:
     """A wrong or missing `search` is named before anything runs."""
     with pytest.raises(ConfigError, match="callable"):
-        SearchHandle("http://index")  # type: ignore[arg-type]
+        SearchHandle("http://index")  # type: ignore[arg-type]  # the point of the test
     with pytest.raises(ConfigError, match="no `search`"):
         SearchHandle(None)("q", 1)
 

@@ -41,7 +41,7 @@ def test_a_bad_option_is_one_config_error(options: dict[str, Any], named: str) -
 
 def test_naive_rag_refuses_options_it_does_not_have() -> None:
     """A θ for a program without a loop is a mistake, not a setting to ignore."""
-    with pytest.raises(ConfigError, match="`theta` is unknown; known: .*`k`"):
+    with pytest.raises(ConfigError, match=r"`theta` is unknown; known: .*`k`"):
         NaiveRAG(lambda query, k: [], theta=0.5)
 
 
@@ -57,7 +57,7 @@ def test_presets_build_and_give_way_to_options(name: Any) -> None:
 def test_a_stricter_preset_has_the_higher_threshold() -> None:
     """`critical` asks for most evidence, `exhaustive` for least but reads widest."""
     thetas = [PRESETS[name]["controls"]["theta"] for name in ("critical", "general", "research", "exhaustive")]
-    widths = [ReflectiveRAG(None, preset=name).settings.k for name in ("critical", "general", "research", "exhaustive")]  # type: ignore[arg-type]
+    widths = [ReflectiveRAG(preset=name).settings.k for name in ("critical", "general", "research", "exhaustive")]
     assert thetas == sorted(thetas, reverse=True)
     assert widths == sorted(widths)
 

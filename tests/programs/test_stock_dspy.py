@@ -1,4 +1,4 @@
-"""Stock DSPy, unchanged: its optimizers, its evaluation, its saving and nesting work on our programs as on any module."""
+"""Stock DSPy, unchanged: its optimizers, evaluation, saving and nesting work on our programs as on any module."""
 
 import copy
 import logging
@@ -29,7 +29,7 @@ def search(query: str, k: int) -> list[Passage]:
 
 
 def reply(request: Request) -> str:
-    """Right for half of the people until a demo or a better instruction stands in the prompt; proposes one instruction."""
+    """Right for some of the people until a demo or a better instruction stands in the prompt; proposes one."""
     fields: dict[str, Any] = {
         "needs": [{"need": "year", "passages": [1]}],
         "relevant": [1],

@@ -1,4 +1,4 @@
-"""Small synthetic worlds: a corpus with repeats and noise, a retriever and a language model that err in repeatable ways.
+"""Small synthetic worlds: a corpus with repeats and noise, a retriever and a model that err in repeatable ways.
 
 Everything follows from the seed, and each reply from the prompt alone, so that results cannot depend on threads.
 """

@@ -80,9 +80,10 @@ def check_console_script() -> None:
     usage = run("--help")
     for command in ("ask", "compile", "evaluate"):
         expect(command in usage, f"`reflective-rag --help` does not name `{command}`:\n{usage}")
-    for name in ("en.dev.jsonl", "zh.dev.jsonl"):
-        sample = importlib.resources.files("reflective_rag.data").joinpath("sample", name)
-        question = json.loads(sample.read_text(encoding="utf-8").splitlines()[0])["question"]
+    sample = importlib.resources.files("reflective_rag.data").joinpath("sample", "dev.jsonl")
+    records = [json.loads(line) for line in sample.read_text(encoding="utf-8").splitlines()]
+    for language in ("en", "zh"):
+        question = next(record["question"] for record in records if record["lang"] == language)
         answer = run("ask", "--lm", "rules", question)
         expect(bool(answer.strip()), f"`reflective-rag ask` printed nothing for {question!r}")
     print("the console script answers --help and ask, in English and Chinese")

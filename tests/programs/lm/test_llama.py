@@ -315,13 +315,13 @@ def test_a_prompt_that_is_too_long_is_refused_with_numbers(tiny_lm: dspy.LM) -> 
 
 
 @pytest.mark.model
-def test_a_prompt_that_leaves_no_room_for_the_answer_is_refused(tiny_lm: dspy.LM) -> None:
+def test_a_prompt_that_leaves_no_room_for_the_answer_is_refused(tiny_gguf: Path) -> None:
     """An answer that the end of the context cuts is an error, not a short answer."""
-    request = ask(
-        "Count. " + "one two three four " * 240, model=tiny_lm.model, max_tokens=500, extensions={"ignore_eos": True}
-    )
-    with pytest.raises(dspy.ContextWindowExceededError, match=r"leaves \d+ of 1024 for the answer"):
-        tiny_lm(request=request)
+    small = local_lm(f"local:{tiny_gguf}", n_ctx=256, cache=False)
+    long = ask("one two three four " * 45, model=small.model, max_tokens=200, extensions={"ignore_eos": True})
+    with pytest.raises(dspy.ContextWindowExceededError, match=r"leaves \d+ of 256 for the answer"):
+        small(request=long)
+    small.engine.close()
 
 
 @pytest.mark.model

@@ -50,7 +50,7 @@ def test_without_a_system_message_none_is_sent() -> None:
         pytest.param({"temperature": 0.0}, {"temperature": 0.0}, id="zero-is-a-temperature"),
         pytest.param({"seed": 0}, {"seed": 0}, id="zero-is-a-seed"),
         pytest.param({"stop": ["\n"], "top_p": 0.5, "top_k": 3}, {"stop": ["\n"], "top_p": 0.5, "top_k": 3}, id="all"),
-        pytest.param({"logprobs": 0}, {"logprobs": True, "top_logprobs": 0}, id="chosen-tokens-only"),
+        pytest.param({"logprobs": 0}, {"logprobs": True, "top_logprobs": 1}, id="chosen-tokens-only"),
         pytest.param({"logprobs": 5}, {"logprobs": True, "top_logprobs": 5}, id="with-alternatives"),
         pytest.param({"extensions": {"min_p": 0.1}}, {"min_p": 0.1}, id="extras-pass"),
         pytest.param({}, {"chat_template_kwargs": {"enable_thinking": False}}, id="no-thinking-unless-asked"),

