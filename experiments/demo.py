@@ -1,7 +1,7 @@
-"""`make demo`: the main job on the bundled sample, from an empty folder to a compiled artefact that another process loads.
+"""`make demo`: the main job on the bundled sample, from an empty folder to an artefact that another process loads.
 
-Everything here is done with the public functions that the commands use. Two kinds of rows stand side by side and say which
-they are: `rules` (no model), and a recording of a real compile with a small local model, replayed call by call.
+Everything here is done with the functions that the commands use. Two kinds of rows stand side by side and say which they
+are: `rules` (no model), and a recording of a real compile with a small local model, replayed call by call.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from reflective_rag.experiments import cli  # noqa: F401 - sets the environment for quiet, offline runs before DSPy loads
+from reflective_rag.experiments import cli  # noqa: F401 - sets the environment for quiet runs before DSPy loads
 from reflective_rag.experiments.compiling import CompileReport, flat_metrics, rows_of, run_compile
 from reflective_rag.experiments.console import err, note, out
 from reflective_rag.experiments.corpora import open_search, search_note

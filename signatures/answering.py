@@ -32,10 +32,9 @@ class RepairAnswer(dspy.Signature):
 
 
 class JudgeSupport(dspy.Signature):
-    """Decide how far the passages carry the answer to the question, using only what the passages state.
+    """Decide how far the passages carry the answer to the question, using only what the passages state."""
 
-    Self-RAG's [IsSUP] (Asai et al., 2023, arXiv 2310.11511), with "no support" and "contradicted" apart.
-    """
+    # Self-RAG's [IsSUP] (Asai et al., 2023, arXiv 2310.11511), with "no support" and "contradicted" apart.
 
     question: str = dspy.InputField()
     answer: str = dspy.InputField(desc="the answer under review")

@@ -95,8 +95,8 @@ class JudgeCoverage(dspy.Signature):
 class JudgeFreshness(dspy.Signature):
     """Decide which time the question asks about, and which passages are out of date for it.
 
-    A passage without a date is not out of date. A newer passage that says the same does not make an older one out of date.
-    """  # noqa: E501 - this text is the prompt, where a line break would count
+    A passage without a date is not out of date. A newer one that says the same does not make an older one so.
+    """
 
     question: str = dspy.InputField()
     passages: str = dspy.InputField(desc=PASSAGES)
@@ -106,10 +106,10 @@ class JudgeFreshness(dspy.Signature):
 
 
 class JudgeSufficiency(dspy.Signature):
-    """Decide whether a careful reader could give a definite answer to the question from these passages alone.
+    """Decide whether a careful reader could give a definite answer to the question from these passages alone."""
 
-    After Sufficient Context (Joren et al., ICLR 2025, arXiv 2411.06037): the verdict needs no knowledge of the true answer.
-    """  # noqa: E501 - this text is the prompt, where a line break would count
+    # After Sufficient Context (Joren et al., ICLR 2025, arXiv 2411.06037): the verdict needs no knowledge of the true
+    # answer. This is a comment, not docstring, since the docstring is what the model reads.
 
     question: str = dspy.InputField()
     passages: str = dspy.InputField(desc=PASSAGES)

@@ -8,8 +8,8 @@ from reflective_rag.signatures.evidence import PASSAGES, GapVerdict
 class FindGaps(dspy.Signature):
     """Name the facts that the passages lack for answering the question, each with a search query that would find it.
 
-    Use names already found in the passages: search for the unknown fact about the known name. Do not repeat a tried query.
-    """  # noqa: E501 - this text is the prompt, where a line break would count
+    Use names found in the passages: search for the unknown fact about the known name. Do not repeat a tried query.
+    """
 
     question: str = dspy.InputField()
     passages: str = dspy.InputField(desc=PASSAGES)
