@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+from reflective_rag.data.secrets import scrub
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 
 PACKAGES = ("reflective-rag", "dspy", "mlflow", "pydantic", "lancedb", "optuna")
@@ -51,9 +52,9 @@ def _found(name: str, check: Callable[[], Finding | str]) -> Finding:
     try:
         found = check()
     except ReflectiveRAGError as error:
-        return Finding(name, "problem", str(error))
+        return Finding(name, "problem", scrub(str(error)))
     except Exception as error:  # noqa: BLE001 - a check-up must tell of every fault, of whatever library
-        return Finding(name, "problem", f"{type(error).__name__}: {error}")
+        return Finding(name, "problem", scrub(f"{type(error).__name__}: {error}"))
     return Finding(name, "ok", found) if isinstance(found, str) else found
 
 

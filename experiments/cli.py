@@ -65,9 +65,10 @@ def _is_signal(error: Exception) -> bool:
 def _fail(ctx: Any, message: str, code: int, debug: bool) -> None:
     if debug:
         raise  # noqa: PLE0704 - called from an except block only: the traceback was asked for
+    from reflective_rag.data.secrets import scrub
     from reflective_rag.experiments.console import err
 
-    err.print(f"error: {message}", style="red", markup=False)
+    err.print(f"error: {scrub(message)}", style="red", markup=False)
     ctx.exit(code)
 
 
@@ -104,6 +105,8 @@ def _quiet(debug: bool) -> None:
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")
     level = logging.INFO if debug else logging.ERROR
+    # For all at once too: libraries set levels of their own when they are imported, which is later.
+    logging.disable(logging.NOTSET if debug else logging.WARNING)
     for name in ("dspy", "optuna", "mlflow", "alembic", "LiteLLM", "reflective_rag", "httpx"):
         logging.getLogger(name).setLevel(level)
 

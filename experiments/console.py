@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from reflective_rag.data.secrets import scrub
+
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -22,7 +24,7 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
 def note(text: str) -> None:
     """Something the user should know, on stderr."""
     if text:
-        err.print(f"note: {text}", style="yellow", markup=False)
+        err.print(f"note: {scrub(text)}", style="yellow", markup=False)
 
 
 @contextlib.contextmanager

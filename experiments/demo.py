@@ -1,7 +1,7 @@
 """`make demo`: the main job on the bundled sample, from an empty folder to an artefact that another process loads.
 
-Everything here is done with the functions that the commands use. Two kinds of rows stand side by side and say which they
-are: `rules` (no model), and a recording of a real compile with a small local model, replayed call by call.
+Everything here is done with the functions that the commands use. Two kinds of rows stand side by side and say which
+they are: `rules` (no model), and a recording of a real compile with a small local model, replayed call by call.
 """
 
 import subprocess
@@ -144,7 +144,7 @@ _NEXT = """      done in {seconds:.0f} s. Runs are in mlflow.db, artefacts in ar
       see the runs          .venv/bin/mlflow ui --backend-store-uri sqlite:///mlflow.db
       ask                   .venv/bin/reflective-rag ask "Which lake is deeper, Lake Baikal or Lake Tanganyika?"
       use your own model    .venv/bin/reflective-rag compile sample-mipro --lm openai/gpt-4o-mini --dry-run
-      use your own data     .venv/bin/reflective-rag evaluate --program reflective --data my.jsonl --corpus my-passages.jsonl
+      use your own data     .venv/bin/reflective-rag evaluate --data my.jsonl --corpus my-passages.jsonl
 """
 
 if __name__ == "__main__":

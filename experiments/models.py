@@ -9,6 +9,7 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import DSPyError
 
+from reflective_rag.data.secrets import scrub
 from reflective_rag.programs.lm.recording import RecordingEngine
 from reflective_rag.programs.lm.resolve import Model, resolve_model
 from reflective_rag.programs.module import RagModule
@@ -28,7 +29,7 @@ def open_model(lm: str | None, *, record: Path | None = None, replay: Path | Non
 
 @contextmanager
 def asking(model: Model) -> Iterator[None]:
-    """Use the model, and afterwards raise what a replay did not know, in case something swallowed or disguised it."""
+    """Use the model; afterwards raise what its recording missed or could not write, in case something swallowed it."""
     try:
         with model.use():
             yield
@@ -80,6 +81,6 @@ def model_named(program: RagModule, model: Model) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Class and first line of an error."""
-    text = str(error).strip()
+    """Class and first line of an error, without secrets."""
+    text = scrub(str(error).strip())
     return f"{type(error).__name__}: {text.splitlines()[0]}" if text else type(error).__name__

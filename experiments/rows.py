@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from pydantic import ValidationError
 
+from reflective_rag.data.line_file import LineFile, parsed
 from reflective_rag.optimizers.evaluation import Row
 from reflective_rag.signatures.errors import DataError
 
@@ -40,7 +41,8 @@ class RowFile:
         header: What the rows depend on (program, model, data, …), as plain JSON.
 
     Raises:
-        DataError: The file holds something else, was made by another run, or cannot be written.
+        DataError: The file holds something else or rows of another run (it is left untouched), is being written by
+            another process, or cannot be written.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
@@ -48,21 +50,16 @@ class RowFile:
         self.done: dict[str, Row] = {}
         """Record id → finished row. Rows that failed are left out: they are tried again."""
         self._header = {"kind": "header", **header}
-        lines = self._lines()
-        if lines:
-            self._check(lines[0])
-            self._read(lines[1:])
+        self._file = LineFile(path, f"`--rows {path}`")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: TextIO = path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise DataError(f"`--rows {path}` cannot be written: {error.strerror or error}") from None
-        if not lines:
-            self._write(self._header)
+            self._begin(self._file.lines())
+        except BaseException:
+            self._file.abandon()
+            raise
 
     def add(self, row: Row) -> None:
-        """Append a row and write it out at once."""
-        self._write({"kind": "row", **row.model_dump(mode="json")})
+        """Append a row and write it out at once. Raises `DataError` when it cannot be written."""
+        self._file.append({"kind": "row", **row.model_dump(mode="json")})
 
     def __enter__(self) -> Self:
         return self
@@ -70,30 +67,25 @@ class RowFile:
     def __exit__(self, *exc: object) -> None:
         self._file.close()
 
-    def _write(self, line: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._file.flush()
+    def _begin(self, lines: list[tuple[int, bytes]]) -> None:
+        """Go on with a file of this run, or begin a new one; anything else is left as it is."""
+        if self._file.empty:
+            self._file.append(self._header)
+            return
+        self._check(self._first(lines))
+        self._read(lines[1:])
+        self._file.mend()
 
-    def _lines(self) -> list[dict[str, Any]]:
-        """The whole lines of the file; an unfinished last one, of a writer that was killed, is cut off."""
-        if not self.path.exists():
-            return []
+    def _first(self, lines: list[tuple[int, bytes]]) -> Mapping[str, Any]:
         try:
-            data = self.path.read_bytes()
-            whole = data[: data.rfind(b"\n") + 1]
-            lines = [json.loads(line) for line in whole.splitlines() if line.strip()]
-        except (OSError, ValueError) as error:
+            found = parsed(lines[0][1]) if lines else None
+        except ValueError as error:
             raise DataError(f"`--rows {self.path}` is no file of rows: {error}. Give another file.") from None
-        if (data.strip() and not lines) or not all(isinstance(line, dict) for line in lines):
-            raise DataError(f"`--rows {self.path}` is no file of rows. Give another file.")
-        if len(whole) < len(data):
-            with self.path.open("r+b") as file:
-                file.truncate(len(whole))
-        return lines
+        if not isinstance(found, dict) or found.get("kind") != "header":
+            raise DataError(f"`--rows {self.path}` is no file of rows: its first line is no header. Give another file.")
+        return found
 
     def _check(self, found: Mapping[str, Any]) -> None:
-        if found.get("kind") != "header":
-            raise DataError(f"`--rows {self.path}` is no file of rows: its first line is no header. Give another file.")
         wanted = json.loads(json.dumps(self._header))
         for key in sorted(wanted.keys() | found.keys()):
             if found.get(key) != wanted.get(key):
@@ -102,11 +94,15 @@ class RowFile:
                     f"{wanted.get(key)!r}. Give another file, or run as before to go on."
                 )
 
-    def _read(self, lines: list[dict[str, Any]]) -> None:
-        for number, line in enumerate(lines, start=2):
+    def _read(self, lines: list[tuple[int, bytes]]) -> None:
+        for number, line in lines:
             try:
-                row = Row(**{key: value for key, value in line.items() if key != "kind"})
-            except ValidationError:
-                raise DataError(f"`{self.path}:{number}` is no row of this version. Give another file.") from None
+                row = Row(**{key: value for key, value in parsed(line).items() if key != "kind"})
+            except (ValueError, TypeError, AttributeError) as error:
+                what = "no row of this version" if isinstance(error, ValidationError) else "damaged"
+                raise DataError(
+                    f"`{self.path}:{number}` is {what}. Remove that line, and its question is asked again. "
+                    "Give another file to begin anew."
+                ) from None
             if row.error is None:
                 self.done[row.record_id] = row

@@ -7,7 +7,6 @@ a key in an error message of a server has no telling name.
 
 import dataclasses
 import math
-import os
 import re
 import shutil
 from collections.abc import Mapping, Set
@@ -17,11 +16,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-REMOVED = "[removed]"
-"""Stands where a credential stood."""
+from reflective_rag.data.secrets import REMOVED, environment_secrets, scrub
 
-_SHORTEST_SECRET = 8
-_SECRET_VARIABLE = re.compile(r".*(_API_KEY|_TOKEN|_SECRET|_ACCESS_KEY|_SECRET_KEY)", re.IGNORECASE | re.DOTALL)
 # Compared with the name in lower case without separators, so that api_key, apiKey, X-Api-Key and lm.api_key are one.
 _CREDENTIAL = re.compile(
     r"(api|access|private|secret|master)key(s|id)?$|(password|passwd|passphrase|secret|credential)s?$|authorization$"
@@ -29,29 +25,18 @@ _CREDENTIAL = re.compile(
 )
 # Not `eos_token` or `stop_token`, which are no credentials.
 _TOKEN = re.compile(r"(?:.*\.)?token|[A-Z0-9_]+_TOKEN", re.DOTALL)
-_ASSIGNED = re.compile(
-    r"""((?:api[_-]?key|authorization|access[_-]token|client[_-]secret)["']?\s{0,9}[:=]\s{0,9}["']?(?:Bearer\s)?)"""
-    r"""[^\s"',;}\]]{8,}""",
-    re.IGNORECASE,
-)
-_IN_ADDRESS = re.compile(r"(://)[^/\s:@\"']*:[^/\s@\"']+@")
 
 
 class Scrubber:
     """Takes credentials out of values. Reads the environment once, when it is made; make a new one for each write."""
 
     def __init__(self) -> None:
-        found = {value.strip() for name, value in os.environ.items() if _SECRET_VARIABLE.fullmatch(name)}
-        # The longest first: one secret may be the beginning of another.
-        self._secrets = sorted((s for s in found if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)
+        self._secrets = environment_secrets()
 
     def text(self, text: str) -> str:
         """Secrets of the environment, `api_key = …` and the password in `scheme://user:password@host` taken out."""
-        for secret in self._secrets:
-            text = text.replace(secret, REMOVED)
-        text = _IN_ADDRESS.sub(rf"\1{REMOVED}@", _ASSIGNED.sub(rf"\1{REMOVED}", text))
         # Models do write lone surrogates, and no store can hold them.
-        return text.encode("utf-8", "backslashreplace").decode()
+        return scrub(text, self._secrets).encode("utf-8", "backslashreplace").decode()
 
     def value(self, value: Any, name: str = "") -> Any:
         """A plain copy (see `plain`) without credentials, at any depth. `name` is the key that the value is under."""

@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from reflective_rag.data.records import Record, supporting_keys
+from reflective_rag.data.secrets import scrub
 from reflective_rag.optimizers.examples import to_examples
 from reflective_rag.optimizers.metrics import containment, exact_match, f1, grade, retrieval_recall
 from reflective_rag.optimizers.predictions import answer_of, phases_of, tokens_of
@@ -30,6 +31,8 @@ Metric = Callable[[Any, Any], Any]
 """Called with an example of `to_examples` and the prediction; returns a number or a prediction with `score`."""
 OnResult = Callable[["Row", int, int], object]
 """Called with a new row, how many rows there are now, and how many there will be; in the calling thread."""
+_ENDING = (ConfigError, DataError, BudgetExceeded)
+"""Raised for what every other question would meet too."""
 
 
 class Row(Frozen):
@@ -128,10 +131,10 @@ def evaluate(
             to try them again.
 
     Raises:
-        ConfigError, BudgetExceeded, KeyboardInterrupt: From the program or metric; the run ends at once, because every
-            other question would meet the same. Rows finished by then have been given to `on_result`.
+        ConfigError, DataError, BudgetExceeded, KeyboardInterrupt: From the program or metric; the run ends at once,
+            because every other question would meet the same. Rows finished by then have been given to `on_result`.
         ContractError: The metric returned no number.
-        DataError: Two records share an id, or a row of `done` belongs to another question.
+        DataError: Also when two records share an id, or a row of `done` belongs to another question.
     """
     if num_threads < 1:
         raise ConfigError(f"`num_threads` must be at least 1, got {num_threads!r}.")
@@ -210,10 +213,10 @@ def _ask(program: Program, record: Record, metric: Metric | None) -> Row:
         prediction = program(question=record.question)
         seconds = time.perf_counter() - start
         row = _row(record, prediction).model_copy(update={"seconds": seconds})
-    except (ConfigError, BudgetExceeded):
+    except _ENDING:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a program raises is this question's failure, not the run's
-        failed = _blank(record, error=f"{type(error).__name__}: {error}")
+        failed = _blank(record, error=scrub(f"{type(error).__name__}: {error}"))
         return failed.model_copy(update={"seconds": time.perf_counter() - start})
     return row if metric is None else _scored(row, record, prediction, metric)
 
@@ -222,10 +225,10 @@ def _scored(row: Row, record: Record, prediction: Any, metric: Metric) -> Row:
     (example,) = to_examples([record])
     try:
         score = metric(example, prediction)
-    except (ConfigError, BudgetExceeded):
+    except _ENDING:
         raise
     except Exception as error:  # noqa: BLE001 - a judge model may fail on one question
-        return row.model_copy(update={"error": f"in the metric: {type(error).__name__}: {error}"})
+        return row.model_copy(update={"error": scrub(f"in the metric: {type(error).__name__}: {error}")})
     score = getattr(score, "score", score)
     if not isinstance(score, Real) or not math.isfinite(score):
         raise ContractError(f"`metric` must return a finite number or a prediction with `score`, got {score!r}.")

@@ -13,13 +13,15 @@ from dspy.utils.exceptions import (
     LMAuthError,
     LMBillingError,
     LMConfigurationError,
+    LMError,
     LMUnsupportedModelError,
     is_retryable_lm_error,
 )
 
+from reflective_rag.data.secrets import scrub
 from reflective_rag.programs.ledger import Ledger
-from reflective_rag.programs.metering import metered
-from reflective_rag.programs.reading import salvage
+from reflective_rag.programs.metering import Reply, metered
+from reflective_rag.programs.reading import salvage, well_formed_fields
 from reflective_rag.programs.steps import Ask, AskOutcome
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
 
@@ -38,6 +40,9 @@ class AskRun:
         self.trace: list[Any] = []
         self._ledger = ledger
         self._attempt = 0
+        self._replied = False
+        self._truncated = False
+        self._abandoned = False
         self._handled = sys.exc_info()[1]
         """What the caller was handling when it asked; such an error is no part of ours."""
         self._limited = ledger.budget.lm_calls is not None or ledger.budget.tokens is not None
@@ -100,18 +105,30 @@ class AskRun:
             inputs["config"] = dict(self.ask.config)
         return inputs
 
-    def _count(self, prompt: int, completion: int, cached: bool) -> None:
-        self._ledger.count_call(self.ask.phase, prompt=prompt, completion=completion, cached=cached)
+    def _count(self, reply: Reply) -> None:
+        if self._abandoned:
+            return
+        self._replied, self._truncated = True, reply.truncated
+        self._ledger.count_call(self.ask.phase, prompt=reply.prompt, completion=reply.completion, cached=reply.cached)
+
+    def abandon(self) -> None:
+        """Book a call that is left behind at the deadline: it was sent, and will be billed. A reply booked itself."""
+        abandoned, self._abandoned = self._abandoned, True
+        if not (self._replied or abandoned):
+            self._ledger.count_call(self.ask.phase, prompt=self._estimate or estimate_tokens(self.ask))
 
     def _read(self, prediction: Any) -> AskOutcome:
-        return AskOutcome(fields=dict(prediction.items()))
+        return AskOutcome(fields=well_formed_fields(prediction))
 
     def _failed(self, error: Exception) -> AskOutcome | float:
         """The outcome that a failure amounts to, or the seconds to wait before the next attempt."""
         if isinstance(error, AdapterParseError):
-            fields, unread = salvage(self.ask.predictor, error)
-            return AskOutcome(fields=fields, unread=unread)
+            fields, unread = salvage(self.ask.predictor, error, truncated=self._truncated)
+            return AskOutcome(fields=well_formed_fields(fields), unread=unread)
         _raise_own(error, self._handled)
+        if self._replied and not isinstance(error, LMError):  # the reply came, and broke the parser in another way
+            logger.warning("%s: the reply cannot be read: %s", self.ask.name, _first_line(error))
+            return AskOutcome(fields={}, unread=tuple(self.ask.predictor.signature.output_fields))
         self._ledger.count_call(self.ask.phase)
         if isinstance(error, _PERMANENT):
             raise ConfigError(f"the model cannot be used: {_first_line(error)}") from error
@@ -174,4 +191,6 @@ def _raise_own(error: BaseException, handled: BaseException | None) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"
+    """Class and first line; a server's error body may repeat the key that it was sent."""
+    text = str(error).strip()
+    return scrub(f"{type(error).__name__}: {text.splitlines()[0] if text else 'no message'}")

@@ -33,7 +33,7 @@ from reflective_rag.signatures.evidence import (
     JudgeSufficiency,
 )
 from reflective_rag.signatures.gaps import FindGaps
-from reflective_rag.signatures.text import tokenize
+from reflective_rag.signatures.text import tokenize, without_markup
 from reflective_rag.signatures.types import Assessment, Gap, Judgement, Passage, Requirement, Result
 
 PAIRED_FIELDS = ("needs", "relevant", "contradictions", "outdated", "gaps", "sufficient")
@@ -57,7 +57,7 @@ class Reading:
 
     def inputs(self) -> dict[str, str]:
         """Question and numbered passages."""
-        return {"question": self.question, "passages": self.numbered[0]}
+        return {"question": without_markup(self.question), "passages": self.numbered[0]}
 
     @cached_property
     def numbered(self) -> tuple[str, tuple[str, ...]]:
@@ -170,7 +170,7 @@ class EvidenceAssessor(dspy.Module):
                 name="relevance",
                 predictor=self.relevance,
                 inputs={
-                    "question": reading.question,
+                    "question": without_markup(reading.question),
                     "passage": numbered([p], reading.terms, reading.passage_chars)[0],
                 },
                 phase="assess",
@@ -221,12 +221,18 @@ def rules_verdict(reading: Reading, *, error: str = "", refused: str = "") -> Ve
     return Verdict(judgement=judgement, by_rules=True, error=error, refused=refused)
 
 
+def _says_nothing(judgement: Judgement) -> bool:
+    """Whether verdicts could not be read and there is none that could."""
+    said = (judgement.relevance, judgement.requirements, judgement.contradictions, judgement.outdated, judgement.gaps)
+    return judgement.unreadable > 0 and judgement.sufficient is None and not any(said)
+
+
 def verdict_of(fields: Mapping[str, Any], reading: Reading, asked: Sequence[str]) -> Verdict:
     """The judgement in a model's output fields; when none of them can be read, the rules judge and it is counted."""
     judgement = judgement_of(fields, reading.passages, reading.requirements, asked=asked)
-    if not any(fields.get(name) is not None for name in asked):
+    if _says_nothing(judgement):
         fallback = rules_verdict(reading).judgement
-        return Verdict(judgement=fallback.model_copy(update={"unreadable": len(asked)}), by_rules=True)
+        return Verdict(judgement=fallback.model_copy(update={"unreadable": judgement.unreadable}), by_rules=True)
     return Verdict(judgement=judgement)
 
 

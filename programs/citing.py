@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from reflective_rag.programs.rules import locate_quote
 from reflective_rag.signatures.types import Citation, Draft, Passage
 
+LONGEST_CITED = 4000
+"""Characters; no sentence of a passage carries a longer answer."""
+
 
 def cite(question: str, draft: Draft, passages: Sequence[Passage]) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
     """Citations for the passages that the draft names, and the ids that name nothing to cite.
@@ -27,6 +30,8 @@ def cite(question: str, draft: Draft, passages: Sequence[Passage]) -> tuple[tupl
 
 
 def _citation(question: str, answer: str, passage: Passage) -> Citation | None:
+    if len(answer) > LONGEST_CITED:
+        return None
     span = locate_quote(question, answer, passage)
     if span is None:
         return None

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import dspy
 
+from reflective_rag.data.secrets import scrub
 from reflective_rag.programs.asking import AskRun, logger
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.searching import SearchHandle, in_daemon_thread
@@ -41,6 +42,17 @@ class Event:
     queries: tuple[str, ...] = ()
     round: Round | None = None
     result: Any = None
+
+
+@dataclass(frozen=True)
+class _SearchRun:
+    """A search whose queries are already booked, so that what a budget refuses does not depend on timing."""
+
+    step: Search
+    granted: int
+
+
+_Run = AskRun | _SearchRun | None
 
 
 def run(steps: Steps, search: SearchHandle, ledger: Ledger) -> Result:
@@ -145,7 +157,7 @@ def _finished(batch: Sequence[Step]) -> Iterator[Event]:
 def _run_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledger) -> list[Outcome]:
     runs = [_prepare(step, ledger) for step in batch]
     jobs = [_job(run, search, ledger) for run in runs]
-    outcomes = _side_by_side(jobs, [_late(run) for run in runs], ledger)
+    outcomes = _side_by_side(jobs, runs, ledger)
     _merge_traces(runs)
     return outcomes
 
@@ -155,29 +167,18 @@ async def _arun_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledge
     if len(runs) == 1 and ledger.seconds_left() is None:
         outcomes = [await _ajob(runs[0], search, ledger)]
     else:
-        tasks = [_within(_ajob(run, search, ledger), _late(run), ledger) for run in runs]
+        tasks = [_within(_ajob(run, search, ledger), run, ledger) for run in runs]
         outcomes = list(await asyncio.gather(*tasks))
     _merge_traces(runs)
     return outcomes
 
 
-async def _within(job: Any, late: Outcome, ledger: Ledger) -> Outcome:
+async def _within(job: Any, run: _Run, ledger: Ledger) -> Outcome:
     try:
         outcome: Outcome = await asyncio.wait_for(job, ledger.seconds_left())
         return outcome
     except TimeoutError:
-        return late
-
-
-@dataclass(frozen=True)
-class _SearchRun:
-    """A search whose queries are already booked, so that what a budget refuses does not depend on timing."""
-
-    step: Search
-    granted: int
-
-
-_Run = AskRun | _SearchRun | None
+        return _late(run)
 
 
 def _prepare(step: Step, ledger: Ledger) -> _Run:
@@ -189,7 +190,9 @@ def _prepare(step: Step, ledger: Ledger) -> _Run:
 
 
 def _late(run: _Run) -> Outcome:
-    """What a step amounts to that has not ended at the deadline."""
+    """What a step amounts to that has not ended at the deadline. A model call is booked: it was sent."""
+    if isinstance(run, AskRun) and not run.refused:
+        run.abandon()
     if isinstance(run, _SearchRun):
         return SearchOutcome(refused="seconds")
     return None if run is None else AskOutcome(refused="seconds")
@@ -235,7 +238,7 @@ def _search_outcome(run: _SearchRun, found: Sequence[Any], started: float, ledge
     for failure in (f for f in found if isinstance(f, BaseException)):
         if isinstance(failure, ConfigError) or not isinstance(failure, Exception):
             raise failure
-        error = f"{type(failure).__name__}: {failure}"
+        error = scrub(f"{type(failure).__name__}: {failure}")
         logger.warning("the retriever failed: %s", error)
     refused: Limit | None = None
     if run.granted < len(run.step.queries):
@@ -253,24 +256,24 @@ def _pool_map(function: Callable[[str], T], items: Sequence[str]) -> list[T]:
     return [future.result() for future in futures]
 
 
-def _side_by_side(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome], ledger: Ledger) -> list[Outcome]:
+def _side_by_side(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[_Run], ledger: Ledger) -> list[Outcome]:
     """Run the jobs at once, outcomes in order; the first runs in this thread unless there is a deadline."""
     left = ledger.seconds_left()
     if left is not None:
-        return _until_deadline(jobs, late, ledger)
+        return _until_deadline(jobs, runs, ledger)
     futures = [_pool.submit(contextvars.copy_context().run, job) for job in jobs[1:]]
     return [jobs[0](), *(future.result() for future in futures)]
 
 
-def _until_deadline(jobs: Sequence[Callable[[], Outcome]], late: Sequence[Outcome], ledger: Ledger) -> list[Outcome]:
+def _until_deadline(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[_Run], ledger: Ledger) -> list[Outcome]:
     """As above, but a job that is late is abandoned: a thread cannot be stopped, only left behind."""
     futures = [in_daemon_thread(job) for job in jobs]
     outcomes: list[Outcome] = []
-    for future, fallback in zip(futures, late, strict=True):
+    for future, run_ in zip(futures, runs, strict=True):
         try:
             outcomes.append(future.result(timeout=ledger.seconds_left()))
         except FutureTimeout:
-            outcomes.append(fallback)
+            outcomes.append(_late(run_))
     return outcomes
 
 

@@ -40,6 +40,9 @@ _OF_STOP: dict[StopReason, WarningCode] = {
 _DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded"})
 """Warnings that make a result degraded even where the evidence sufficed."""
 
+LONGEST_CHECKED = 4000
+"""Characters of an answer that rules check against the passages; they compare words pair by pair, which takes time."""
+
 NOISY = 0.2
 """Share of relevant passages among those judged, below which the evidence counts as noisy (of five or more)."""
 
@@ -77,7 +80,7 @@ def _draft(program: Any, state: LoopState) -> Substeps[Draft]:
     elif draft is None:
         state.unread(1)
     if draft is not None:
-        state.unparsed += draft.unreadable
+        state.unread(draft.unreadable)
         state.drafts.append(draft)
     return state.draft()
 
@@ -103,6 +106,8 @@ def _check(program: Any, state: LoopState, draft: Draft) -> Substeps[ClaimSuppor
 def _check_by_rules(state: LoopState, draft: Draft) -> ClaimSupport:
     """The cited passages first: usually they carry the answer, and the rest need not be read."""
     assert state.reading is not None
+    if len(draft.answer) > LONGEST_CHECKED:
+        return ClaimSupport(claim=draft.answer, support=None, problem=f"longer than {LONGEST_CHECKED} characters")
     if cited := [p for p in state.reading.passages if p.id in draft.cited]:
         support = rules.check_support(state.question, draft.answer, cited)
         if support.support == "supported":
@@ -141,14 +146,14 @@ def _result(state: LoopState, draft: Draft, support: ClaimSupport | None) -> Res
     sure = _confidence(state, support)
     abstained = _abstains(state, draft, sure)
     citations = _citations(state, draft) if not abstained else ()
-    _warn(state, support, sure, abstained)
+    _warn(state, draft, support, sure, abstained)
     return Result(
         answer=abstention(state.question) if abstained else draft.answer,
         citations=citations,
         confidence=0.0 if abstained else sure,
         evidence_score=state.assessment.evidence_score if state.assessment else 0.0,
         abstained=abstained,
-        degraded=state.stop != "sufficient" or not _DEGRADING.isdisjoint(state.warnings),
+        degraded=abstained or state.stop != "sufficient" or not _DEGRADING.isdisjoint(state.warnings),
         stop_reason=state.stop,
         warnings=_messages(state),
         rounds=tuple(state.rounds),
@@ -186,7 +191,7 @@ def _citations(state: LoopState, draft: Draft) -> tuple[Citation, ...]:
     return citations
 
 
-def _warn(state: LoopState, support: ClaimSupport | None, sure: float, abstained: bool) -> None:
+def _warn(state: LoopState, draft: Draft, support: ClaimSupport | None, sure: float, abstained: bool) -> None:
     """Everything the reader of the answer should know, each from a stated condition."""
     if code := _OF_STOP.get(state.stop):
         state.warn(code)
@@ -194,6 +199,8 @@ def _warn(state: LoopState, support: ClaimSupport | None, sure: float, abstained
         state.warn("unsupported_answer", support.problem)
     if state.settings.warn_on_low_confidence and not abstained and sure < state.settings.min_confidence:
         state.warn("low_confidence_generation")
+    if not draft.answer:
+        state.warn("no_answer" if len(state.pool) else "no_evidence")
     a = state.assessment
     if a is None:
         return
@@ -203,8 +210,6 @@ def _warn(state: LoopState, support: ClaimSupport | None, sure: float, abstained
         state.warn("outdated_info")
     if unresolved(a.contradictions):
         state.warn("conflicting_evidence")
-    if abstained:
-        state.warn("no_evidence")
 
 
 def _messages(state: LoopState) -> tuple[ResultWarning, ...]:

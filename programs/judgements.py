@@ -1,5 +1,6 @@
 """From output fields to judgements: names passages by id instead of number, and counts what could not be read."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -20,10 +21,23 @@ from reflective_rag.signatures.types import (
 )
 
 UNKNOWN = {
-    "", "unknown", "none", "null", "n a", "not known", "not stated", "no answer", "i don t know", "unanswerable",
-    "未知", "不知道", "无", "没有提到", "无法回答", "无法确定", "不详",
+    "", "unknown", "null", "n a", "not known", "no answer", "i don t know", "unanswerable", "未知", "不知道", "不详",
 }  # fmt: skip
-"""Normal forms of an answer that says "the passages do not tell"."""
+"""Normal forms of an answer that says "the passages do not tell". Not "None" and "无", which can be right."""
+
+_VERBS = "contain|mention|state|specify|provide|include|say|tell|answer|give|indicate"
+_REFUSALS = (
+    rf"(the|these|this|given|provided|retrieved) .{{0,40}}?(do|does|did) not .{{0,30}}?({_VERBS})",
+    r"i (cannot|can t|can not|could not|couldn t|am unable to|am not able to) (answer|determine|find|tell|provide)",
+    r"(there is |there are )?(no|not enough|insufficient) (information|evidence|mention|answer|details?|data)\b",
+    r"(it is |it s |this is )?not (specified|mentioned|stated|provided|given|available|found|indicated)\b",
+    r"(it )?(cannot|can not|can t|could not) be (determined|answered|found|established)",
+    r".{0,20}?(无法|不能|未能|难以)(回答|确定|得知|判断|找到|得出)",
+    r".{0,20}?(没有|并未|未|并没有)(明确)?(提到|提及|说明|给出|提供|包含|记载|相关|足够)",
+)
+_REFUSAL = re.compile("(?:" + "|".join(_REFUSALS) + ")")
+_LONGEST_REFUSAL = 200
+"""Characters; a longer text that begins like a refusal says more than that."""
 
 _IMPORTANCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
 MOST_NEEDS = 4
@@ -160,9 +174,15 @@ def draft_of(outcome: AskOutcome, passages: Sequence[Passage]) -> Draft | None:
         return None
     numbers, bad = read_numbers(fields.get("cited"), len(passages))
     text = answer.strip().strip("«»").strip()
-    if normalize(text) in UNKNOWN:
+    if is_refusal(text):
         return Draft(answer="", unreadable=0)
     return Draft(answer=text, cited=tuple(passages[n - 1].id for n in numbers), unreadable=bad)
+
+
+def is_refusal(answer: str) -> bool:
+    """Whether an answer says that it has none, as a word ("unknown") or in a sentence ("It is not stated.")."""
+    text = normalize(answer)
+    return text in UNKNOWN or (len(text) <= _LONGEST_REFUSAL and _REFUSAL.match(text) is not None)
 
 
 def support_of(outcome: AskOutcome, claim: str, passages: Sequence[Passage]) -> ClaimSupport:

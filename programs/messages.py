@@ -34,6 +34,7 @@ _TEXTS: dict[WarningCode, dict[Language, str]] = {
         "en": "The passages do not fully support the answer.",
         "zh": "检索到的段落未能完全支持该回答。",
     },
+    "no_answer": {"en": "No answer was found in the evidence.", "zh": "未能从证据中得出答案。"},
     "rules_only": {
         "en": "Judged and answered by rules, without a language model: expect less than a model would give.",
         "zh": "本回答由规则（未使用语言模型）判断并抽取，效果不及语言模型。",

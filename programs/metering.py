@@ -6,9 +6,23 @@ entry to its client's `history`, so a copy of the client with a listening histor
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What one reply cost."""
+
+    prompt: int
+    """Tokens."""
+    completion: int
+    cached: bool
+    """Whether it came from DSPy's cache."""
+    truncated: bool
+    """Whether it was cut off at the most tokens a reply may have."""
 
 
 class _ListeningHistory(list):  # type: ignore[type-arg]  # DSPy's entries are untyped dicts
@@ -26,19 +40,19 @@ class _ListeningHistory(list):  # type: ignore[type-arg]  # DSPy's entries are u
         self._original.append(entry)
 
 
-def metered(lm: Any, listen: Callable[[int, int, bool], None]) -> Any:
-    """A copy of `lm` that calls `listen(prompt_tokens, completion_tokens, from_cache)` after each reply.
+def metered(lm: Any, listen: Callable[[Reply], None]) -> Any:
+    """A copy of `lm` that calls `listen` with the figures of each reply.
 
     The copy makes one attempt per call: retries belong to the driver, which counts them.
     """
     clone = copy.copy(lm)  # not lm.copy(): the user's history list must go on being filled
     clone.retries_of_driver = getattr(lm, "retries_of_driver", lm.num_retries)
     clone.num_retries = 0
-    clone.history = _ListeningHistory(lm.history, lambda entry: listen(*_figures(entry)))
+    clone.history = _ListeningHistory(lm.history, lambda entry: listen(_figures(entry)))
     return clone
 
 
-def _figures(entry: dict[str, Any]) -> tuple[int, int, bool]:
+def _figures(entry: dict[str, Any]) -> Reply:
     usage = entry.get("usage") or {}
     cached = not usage
     if cached:  # DSPy empties the usage of a cache hit; the stored reply still has it
@@ -47,4 +61,5 @@ def _figures(entry: dict[str, Any]) -> tuple[int, int, bool]:
         cached = bool(stored)
     else:
         prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-    return int(prompt or 0), int(completion or 0), cached
+    truncated = getattr(entry.get("response"), "finish_reason", None) == "length"
+    return Reply(prompt=int(prompt or 0), completion=int(completion or 0), cached=cached, truncated=truncated)

@@ -1,5 +1,6 @@
 """Base of every program: one loop written as steps, run sync, async, as a stream, or from a record."""
 
+import unicodedata
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from typing import Any
@@ -81,7 +82,7 @@ def check_question(question: object) -> None:
     """Raise `ConfigError` for a question that is not a text, is empty, or is too long."""
     if not isinstance(question, str):
         raise ConfigError(f"`question` must be a string, got {type(question).__name__}")
-    if not question.strip():
+    if all(unicodedata.category(character)[0] in "ZC" for character in question):  # spaces and invisible characters
         raise ConfigError("`question` is empty; ask something")
     try:
         question.encode()

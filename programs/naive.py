@@ -65,7 +65,7 @@ class NaiveRAG(RagModule):
         stop, warnings = _stop(reading, found, outcome)
         draft = draft_of(outcome, reading.passages) if outcome else None
         unread = bool(outcome and outcome.fields is not None and draft is None)
-        if unread:
+        if unread or (draft and draft.unreadable):
             warnings["unreadable_verdict"] = ""
         if draft is None and not unread:  # no model, or it failed
             draft = rules.answer(reading.question, reading.passages, reading.today)
@@ -74,13 +74,13 @@ class NaiveRAG(RagModule):
         if failed:
             warnings["unverified_citation"] = ", ".join(failed)
         if not draft.answer:
-            warnings.setdefault("no_evidence", "")
+            warnings.setdefault("no_answer" if reading.passages else "no_evidence", "")
         return Result(
             answer=draft.answer or abstention(reading.question),
             citations=citations if self.settings.include_citations else (),
             evidence_score=None,
             abstained=not draft.answer,
-            degraded=stop != "single_pass",
+            degraded=stop != "single_pass" or not draft.answer,
             stop_reason=stop,
             warnings=tuple(warning(code, reading.question, detail) for code, detail in warnings.items()),
             passages=tuple(reading.passages),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reflective_rag.signatures.text import Sentence, sentences, tokenize
+from reflective_rag.signatures.text import Sentence, sentences, tokenize, without_markup
 from reflective_rag.signatures.types import DroppedPassage, Passage
 
 UNGRADED = 0.5
@@ -117,7 +117,7 @@ def numbered(passages: Sequence[Passage], terms: frozenset[str], limit: int) -> 
         text = strip(passage.text, terms, limit)
         if text != passage.text:
             shortened.append(passage.id)
-        lines.append(f"[{number}] {passage.model_copy(update={'text': text}).for_model()}")
+        lines.append(f"[{number}] {without_markup(passage.model_copy(update={'text': text}).for_model())}")
     return "\n".join(lines) or "(no passages)", tuple(shortened)
 
 

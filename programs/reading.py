@@ -13,6 +13,8 @@ import json_repair
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, ValidationError
 
+from reflective_rag.signatures.text import well_formed
+
 C = TypeVar("C", bound=str)
 
 _MARKER = re.compile(r"\[\[\s*##\s*(\w+)\s*##\s*\]\]")
@@ -104,8 +106,27 @@ def _as_dict(item: Any) -> dict[str, Any]:
     return dict(item) if isinstance(item, Mapping) else {}
 
 
-def salvage(predictor: Any, error: AdapterParseError) -> tuple[dict[str, Any], tuple[str, ...]]:
+def well_formed_fields(fields: Any) -> dict[str, Any]:
+    """A reply's fields with half characters replaced in every text, nested ones too (as plain dicts and lists)."""
+    return {name: _well_formed(value) for name, value in fields.items()}
+
+
+def _well_formed(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, BaseModel):
+        return _well_formed(value.model_dump())
+    if isinstance(value, Mapping):
+        return {key: _well_formed(item) for key, item in value.items()}
+    return [_well_formed(item) for item in value] if isinstance(value, list) else value
+
+
+def salvage(
+    predictor: Any, error: AdapterParseError, *, truncated: bool = False
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Output fields read one by one from a reply that DSPy refused, and the names of those that stay unread.
+
+    Of a truncated reply the last field is not whole, so it stays unread.
 
     Where DSPy asked a second time (as JSON), the reply with more readable fields counts; the two are never mixed.
     """
@@ -115,14 +136,16 @@ def salvage(predictor: Any, error: AdapterParseError) -> tuple[dict[str, Any], t
     refused: BaseException | None = error
     while refused is not None:
         if isinstance(refused, AdapterParseError) and refused.signature is error.signature:
-            attempts.append(_fields(str(refused.lm_response or ""), outputs))
+            attempts.append(_fields(str(refused.lm_response or ""), outputs, truncated))
         refused = refused.__context__
     fields = max(attempts, key=len)
     return fields, tuple(name for name in outputs if name not in fields)
 
 
-def _fields(reply: str, outputs: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(reply: str, outputs: Mapping[str, Any], truncated: bool) -> dict[str, Any]:
     raw = raw_fields(reply, list(outputs))
+    if truncated and raw:
+        del raw[next(reversed(raw))]
     read = {name: _coerce(raw.get(name), info.annotation) for name, info in outputs.items()}
     return {name: value for name, value in read.items() if value is not None}
 

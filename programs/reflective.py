@@ -34,6 +34,7 @@ from reflective_rag.programs.steps import (
 from reflective_rag.signatures.answering import AnswerQuestion, AssessAndAnswer, JudgeSupport, RepairAnswer
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.gaps import RewriteQuery
+from reflective_rag.signatures.text import without_markup
 from reflective_rag.signatures.types import Decision, Draft, StopReason
 
 RULES_READ = 50
@@ -125,8 +126,10 @@ class ReflectiveRAG(RagModule):
             outcome, *judged = yield [first, *self.assessor.asks(reading)]
             reply, verdict = answered(outcome), self.assessor.read(reading, judged)
         state.judge(verdict)
+        if verdict.by_rules and not (verdict.error or verdict.refused):
+            state.warn("model_degraded", "none of its judgement could be read, so rules judged")
         if draft := draft_of(reply, reading.passages):
-            state.unparsed += draft.unreadable
+            state.unread(draft.unreadable)
             state.drafts.append(draft)
         elif not (reply.error or reply.refused):
             state.unread(1)
@@ -173,7 +176,7 @@ class ReflectiveRAG(RagModule):
         if self.settings.mode == "rules" or not self.uses_model():
             return state.new_queries([joined(state.question, need)]), None
         inputs = {
-            "question": state.question,
+            "question": without_markup(state.question),
             "missing": need,
             "tried": "; ".join(state.tried),
             "problem": "the tried queries did not bring a passage that states what is missing",

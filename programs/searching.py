@@ -125,10 +125,13 @@ def _from_mapping(item: Mapping[str, Any]) -> Passage:
     key = next((k for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
     if key is None:
         raise ContractError(
-            f"`search` returned a dict without a text; expected one of {_TEXT_KEYS}, got keys {sorted(item)}"
+            f"`search` returned a dict without a text; expected one of {_TEXT_KEYS}, got keys {sorted(map(str, item))}"
         )
     known = {key, "id", "title", "source", "score", "metadata", *_DATE_KEYS}
     text = item[key]
+    metadata = item.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        raise ContractError(f"`metadata` of a passage must be a dict, got {type(metadata).__name__}")
     score = item.get("score")
     return Passage(
         id=str(item["id"]) if item.get("id") not in (None, "") else f"p-{content_hash(text)}",
@@ -137,7 +140,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Passage:
         source=str(item.get("source") or ""),
         published=next((d for k in _DATE_KEYS if (d := read_date(item.get(k)))), None),
         score=float(score) if isinstance(score, int | float) else None,
-        metadata={**(item.get("metadata") or {}), **{k: v for k, v in item.items() if k not in known}},
+        metadata={**metadata, **{k: v for k, v in item.items() if k not in known}},
     )
 
 

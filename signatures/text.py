@@ -28,6 +28,20 @@ class Sentence(NamedTuple):
     end: int
 
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_MARKUP = re.compile(r"\[\[(?=\s*##)")
+
+
+def well_formed(text: str) -> str:
+    """`text` with lone surrogates (half a character; models and broken decoders do write them) replaced by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def without_markup(text: str) -> str:
+    """`text` in which `[[ ##`, the mark that DSPy's chat adapter puts before a field, cannot be taken for one."""
+    return _MARKUP.sub("[ [", text)
+
+
 def language_of(text: str) -> Language:
     """`zh` when a tenth or more of the letters are Chinese characters: Chinese texts hold names in Latin letters."""
     letters = sum(c.isalpha() for c in text)

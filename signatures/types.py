@@ -9,9 +9,9 @@ from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from reflective_rag.signatures.text import content_hash
+from reflective_rag.signatures.text import content_hash, well_formed
 
 SCHEMA_VERSION = 1
 """Version of `Result`; raised when a field changes its meaning or goes."""
@@ -53,6 +53,7 @@ WarningCode = Literal[
     "unreadable_verdict",
     "unverified_citation",
     "unsupported_answer",
+    "no_answer",
     "rules_only",
 ]
 
@@ -77,6 +78,11 @@ class Passage(Frozen):
     score: float | None = None
     """The retriever's own score, comparable only within one result list."""
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("id", "text", "title", "source", mode="after")
+    @classmethod
+    def _well_formed(cls, value: str) -> str:
+        return well_formed(value)
 
     @cached_property
     def key(self) -> str:

@@ -50,9 +50,9 @@ def command(
 
     Without --corpus the bundled sample is asked:
 
-        reflective-rag ask "Who wrote One Hundred Years of Solitude?"
+        reflective-rag ask "Which lake is deeper, Lake Baikal or Lake Tanganyika?"
 
-        reflective-rag ask "《百年孤独》的作者是谁？" --json
+        reflective-rag ask "京张铁路的总工程师毕业于哪所大学？" --json
 
         reflective-rag ask "…" --corpus my.jsonl --lm openai/gpt-4o-mini
     """

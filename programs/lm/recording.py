@@ -10,20 +10,23 @@ reply, and they are given in recorded order.
 
 import asyncio
 import difflib
-import gzip
 import hashlib
 import json
 import re
 import threading
+import zlib
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, TextIO, cast
+from typing import Any, Self
 
 import dspy
 
+from reflective_rag.data.line_file import LineFile, numbered, unpacked
+from reflective_rag.data.secrets import scrub, without_secrets
+from reflective_rag.programs.lm.recorded_lines import FORMAT, checked
 from reflective_rag.signatures.errors import DataError, ReplayError
 
-FORMAT = 1
 _SECRET = re.compile(
     r"api[_-]?key|authorization|password|secret|(?:access|auth|bearer)[_-]?token|api[_-]?base|base_url", re.IGNORECASE
 )
@@ -39,7 +42,8 @@ class Recording:
         self._replies: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._requests: dict[str, dict[str, Any]] = {}
         self._served: Counter[str] = Counter()
-        self._file: TextIO | None = None
+        self._file: LineFile | None = None
+        self._failure: DataError | None = None
         self.misses: list[str] = []
         """Messages of the requests that a replay did not know; an optimizer may have swallowed the error itself."""
         for call in calls:
@@ -50,37 +54,38 @@ class Recording:
         """Read a recording. Raises `DataError` when it is missing, damaged or of another format."""
         target = Path(path)
         try:
-            with _open(target, "r") as file:
-                lines = [json.loads(line) for line in file if line.strip()]
+            lines = numbered(unpacked(target.read_bytes(), target))
         except FileNotFoundError:
             raise DataError(f"there is no recording at `{target}`; make one with `--record {target}`") from None
-        except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"the recording `{target}` is damaged: {error}") from None
-        _check_lines(target, lines)
-        return cls(target, lines[0], lines[1:])
+        header, *calls = checked(target, lines)
+        return cls(target, header, calls)
 
     @classmethod
     def create(cls, path: str | Path, header: dict[str, Any]) -> Self:
-        """Start a recording, or continue the one that is there; its header must name the same model and settings."""
+        """Start a recording, or continue the one that is there; its header must name the same model and settings.
+
+        Raises:
+            DataError: The file is something else (it is left untouched) or the recording of another set-up, another
+                process is writing it, or it cannot be written.
+        """
         target = Path(path)
-        header = {"kind": "header", "format": FORMAT, **_clean(header)}
-        if target.exists() and target.stat().st_size:
-            recording = cls.load(_repaired(target))
-            different = [k for k in ("model", "kwargs", "adapter") if recording.header.get(k) != header.get(k)]
-            if different:
-                raise DataError(
-                    f"`{target}` records another set-up ({', '.join(different)} differ); "
-                    "choose another file for `--record`"
-                )
-            recording._file = _open(target, "a")
-            return recording
-        recording = cls(target, header, [])
+        header = {"kind": "header", "format": FORMAT, **_map_texts(_clean(header), without_secrets)}
+        file = LineFile(target, f"the recording `{target}`")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            recording._file = _open(target, "w")
-        except OSError as error:
-            raise DataError(f"the recording cannot be written to `{target}`: {error.strerror}") from None
-        recording._write(header)
+            if file.empty:
+                file.append(header)
+                recording = cls(target, header, [])
+            else:
+                found, *calls = checked(target, file.lines())
+                _check_same(target, found, header)
+                file.mend()
+                recording = cls(target, found, calls)
+        except BaseException:
+            file.abandon()
+            raise
+        recording._file = file
         return recording
 
     def __len__(self) -> int:
@@ -91,8 +96,13 @@ class Recording:
         return True
 
     def next_reply(self, key: str, *, sampled: bool) -> dict[str, Any] | None:
-        """The recorded reply to this request (to a sampled one: the next), or None when there is none (left)."""
+        """The recorded reply to this request (to a sampled one: the next), or None when there is none (left).
+
+        Raises:
+            DataError: A call could not be written before: what is asked from now on would be paid for and lost.
+        """
         with self._lock:
+            self._raise_failure()
             replies = self._replies.get(key, ())
             if replies and not sampled:
                 return replies[0]
@@ -102,12 +112,18 @@ class Recording:
             return replies[self._served[key] - 1]
 
     def append(self, key: str, request: dict[str, Any], reply: dict[str, Any]) -> None:
-        """Keep a new call and write it out at once."""
+        """Write a new call out at once, and keep it. Raises `DataError` when it cannot be written, now and later on."""
         with self._lock:
+            self._raise_failure()
             call = {"kind": "call", "key": key, "request": request, "reply": reply}
+            if self._file is not None:
+                try:
+                    self._file.append(call)
+                except DataError as error:
+                    self._failure = error
+                    raise
             self._keep(call)
             self._served[key] += 1
-            self._write(call)
 
     def unknown(self, key: str, request: dict[str, Any]) -> ReplayError:
         """The error for a request that is not here, with the difference to the nearest one that is."""
@@ -118,29 +134,31 @@ class Recording:
         diff = list(difflib.unified_diff(best, wanted, "nearest recorded request", "this request", lineterm="", n=1))
         why = "was asked more often than it was recorded" if key in self._requests else "is not in it"
         message = f"replay of `{self.path}`: a request {why}.\n" + "\n".join(line[:300] for line in diff[:40])
+        message = scrub(message)
         self.misses.append(message)
         return ReplayError(message)
 
     def check(self) -> None:
-        """Raise the first miss of a replay, if there was one."""
+        """Raise what something may have swallowed: that a call could not be written, or the first miss of a replay."""
+        self._raise_failure()
         if self.misses:
             raise ReplayError(f"{self.misses[0]}\n({len(self.misses)} request(s) in all were not in the recording)")
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
 
     def _keep(self, call: dict[str, Any]) -> None:
         self._replies[call["key"]].append(call["reply"])
         self._requests.setdefault(call["key"], call["request"])
 
-    def _write(self, line: dict[str, Any]) -> None:
-        if self._file is not None:
-            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            self._file.flush()
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            # A new one for each: threads that raise the same object would mix their tracebacks.
+            raise DataError(str(self._failure))
 
 
 class RecordingEngine:
@@ -176,14 +194,27 @@ class RecordingEngine:
 
     def _look_up(self, request: Any) -> tuple[str, dict[str, Any], Any]:
         readable = _clean(_serde().request_to_dict(request))
-        key = hashlib.sha256(json.dumps(readable, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:24]
+        text = json.dumps(readable, sort_keys=True, ensure_ascii=False)
+        key = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:24]
         sampled = bool(readable.get("config", {}).get("temperature"))
         reply = self.recording.next_reply(key, sampled=sampled)
-        return key, readable, None if reply is None else _serde().response_from_dict(reply)
+        return key, readable, None if reply is None else self._response(key, reply)
+
+    def _response(self, key: str, reply: dict[str, Any]) -> Any:
+        try:
+            return _serde().response_from_dict(reply)
+        except Exception as error:
+            raise DataError(
+                f"the recording `{self.recording.path}` is damaged: the `reply` of the call with the key {key!r} "
+                f"cannot be read ({type(error).__name__}: {error})"
+            ) from error
 
     def _keep(self, key: str, readable: dict[str, Any], response: Any) -> Any:
-        self.recording.append(key, readable, _clean(_serde().response_to_dict(response)))
-        return response
+        """Write the call without secrets. The program gets the reply as written, or a replay would differ."""
+        whole = _clean(_serde().response_to_dict(response))
+        reply = _map_texts(whole, without_secrets)
+        self.recording.append(key, _map_texts(readable, scrub), reply)
+        return response if reply == whole else _serde().response_from_dict(reply)
 
 
 class AsyncRecordingEngine:
@@ -245,38 +276,19 @@ def _lines(request: dict[str, Any]) -> list[str]:
     return json.dumps(request, ensure_ascii=False, indent=1, sort_keys=True).replace("\\n", "\n").splitlines()
 
 
-def _open(path: Path, mode: str) -> TextIO:
-    if path.suffix == ".gz":
-        return cast(TextIO, gzip.open(path, mode + "t", encoding="utf-8"))
-    return cast(TextIO, path.open(mode, encoding="utf-8"))
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {k: _map_texts(v, change) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_map_texts(v, change) for v in value]
+    return change(value) if isinstance(value, str) else value
 
 
-def _check_lines(path: Path, lines: list[Any]) -> None:
-    """Raise `DataError` unless the lines are those of a recording."""
-    header = lines[0] if lines and isinstance(lines[0], dict) else {}
-    if header.get("kind") != "header":
-        raise DataError(f"`{path}` is not a recording: its first line is no header")
-    if header.get("format") != FORMAT:
-        raise DataError(f"`{path}`: `format` must be {FORMAT}, got {header.get('format')!r}")
-    if missing := [k for k in ("model", "kwargs", "adapter", "today", "capabilities") if k not in header]:
-        raise DataError(f"the recording `{path}` is damaged: its header lacks {', '.join(f'`{k}`' for k in missing)}")
-    for number, call in enumerate(lines[1:], 2):
-        if not (isinstance(call, dict) and {"key", "request", "reply"} <= call.keys()):
-            raise DataError(
-                f"the recording `{path}` is damaged: line {number} is not a call with `key`, `request`, `reply`"
-            )
-
-
-def _repaired(path: Path) -> Path:
-    """Cut off a last line that a killed writer left unfinished (plain files; gzip is written for shipping only).
-
-    Only in a recording: any other file that was named by mistake is left as it is.
-    """
-    if path.suffix != ".gz" and path.is_file():
-        data = path.read_bytes()
-        if not data.endswith(b"\n") and re.match(rb'\{"kind": "header"[^\n]*\n', data):
-            path.write_bytes(data[: data.rfind(b"\n") + 1])
-    return path
+def _check_same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    if different := [k for k in ("model", "kwargs", "adapter") if found[k] != wanted[k]]:
+        raise DataError(
+            f"`{path}` records another set-up ({', '.join(different)} differ); choose another file for `--record`"
+        )
 
 
 def _serde() -> Any:

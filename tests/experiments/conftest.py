@@ -19,7 +19,9 @@ def logging_as_before() -> Iterator[None]:
     """A command sets the levels of loggers for its process, which here is that of all tests."""
     names = ("dspy", "optuna", "mlflow", "alembic", "LiteLLM", "reflective_rag", "httpx")
     levels = {name: logging.getLogger(name).level for name in names}
+    disabled = logging.root.manager.disable
     yield
+    logging.disable(disabled)
     for name, level in levels.items():
         logging.getLogger(name).setLevel(level)
 

@@ -1,15 +1,18 @@
 """The command line as a whole: its table of contents, its exit codes, and what faults look like."""
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reflective_rag import __version__
 from reflective_rag.experiments.commands import COMMANDS
-from tests.experiments.helpers import run
+from reflective_rag.signatures.errors import DataError
+from tests.experiments.helpers import run, run_json
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,3 +107,48 @@ def test_a_closed_pipe_is_quiet(workplace: Path) -> None:
     done = script("ask", "《百年孤独》的作者是谁？", "--json", code=code, cwd=workplace)
     assert done.returncode == 141
     assert done.stderr == ""
+
+
+def test_secrets_are_not_in_error_messages(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever wrote the message: an error of ours or a fault."""
+    key = "s" + "k-echoed-0123456789"
+    monkeypatch.setenv("FAKE_API_KEY", key)
+    for error, code in ((DataError(f"server said {key}"), 2), (KeyError(key), 1)):
+        monkeypatch.setattr("reflective_rag.experiments.corpora.open_search", _raising(error))
+        done = run("ask", "q?")
+        assert done.exit_code == code
+        assert "[removed]" in done.stderr
+        assert key not in done.output
+
+
+def _raising(error: Exception) -> Callable[..., None]:
+    def fault(*args: object, **kwargs: object) -> None:
+        raise error
+
+    return fault
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_libraries_are_quiet_unless_debugged(debug: bool, workplace: Path) -> None:
+    """Also DSPy, which sets its level when it is imported, after the command line has set it."""
+    code = """
+import atexit, logging
+def warn():
+    import dspy
+    logging.getLogger("dspy.clients.lm").warning("LM response was truncated")
+atexit.register(warn)
+"""
+    options = ["--debug"] if debug else []
+    done = script(*options, "ask", "Which lake is deeper, Lake Baikal or Lake Tanganyika?", code=code, cwd=workplace)
+    assert done.returncode == 0
+    assert ("LM response was truncated" in done.stderr) is debug
+
+
+def test_the_examples_of_ask_are_answered(workplace: Path) -> None:
+    """Those that its help shows for the bundled sample, by rules."""
+    shown = " ".join(run("ask", "--help").stdout.replace("│", " ").split())
+    questions = re.findall(r'reflective-rag ask "([^"…]+)"', shown)
+    answers = [run_json("ask", question)["answer"] for question in questions]
+    assert [question[:5] for question in questions] == ["Which", "京张铁路的"]
+    assert "Baikal" in answers[0]
+    assert "耶鲁大学" in answers[1]

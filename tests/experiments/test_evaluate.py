@@ -177,8 +177,11 @@ def test_rows_of_another_run_are_refused(data: Path, change: list[str], key: str
         b"[1]\n",
         b"\xff\xfe\n",
         b'{"kind": "header", "lm": "m"}\n{"kind": "row"}\n',
+        b'{"a": 1}\nmy precious tail',
+        b'{"kind": "header" mine}\nmy precious tail',
+        b'{"kind": "header", "lm": "m"}\n{"kind": "row"}\n{"kind": "r',
     ],
-    ids=["text", "unfinished", "no-header", "list", "not-utf8", "no-row"],
+    ids=["text", "unfinished", "no-header", "list", "not-utf8", "no-row", "tail", "almost", "no-row-tail"],
 )
 def test_other_files_are_not_taken_for_rows(tmp_path: Path, content: bytes) -> None:
     """Whatever else is in the file stays there."""
@@ -187,6 +190,87 @@ def test_other_files_are_not_taken_for_rows(tmp_path: Path, content: bytes) -> N
     with pytest.raises(DataError, match="Give another file"):
         RowFile(path, {"lm": "m"})
     assert path.read_bytes() == content
+
+
+def test_an_unfinished_tail_of_another_run_stays(tmp_path: Path) -> None:
+    """A file is mended only after it is known to be of this run."""
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(content := b'{"kind": "header", "lm": "other"}\n{"kind": "row", "rec')
+    with pytest.raises(DataError, match="holds rows of another run"):
+        RowFile(path, {"lm": "m"})
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_row_is_named_by_its_line(tmp_path: Path) -> None:
+    """The message says what to do: without that line the file goes on. Blank lines count."""
+    path = tmp_path / "rows.jsonl"
+    with RowFile(path, {"lm": "m"}) as file:
+        for name in "ab":
+            file.add(Row(record_id=name, question="q?", answer="", answers=("x",)))
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([header, "", rows[0], '{"kind": "row", "rec', rows[1], ""]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"rows\.jsonl:4` is damaged\. Remove that line"):
+        RowFile(path, {"lm": "m"})
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    with RowFile(path, {"lm": "m"}) as file:
+        assert list(file.done) == ["a", "b"]
+
+
+def test_rows_are_written_by_one_run_at_a_time(data: Path) -> None:
+    """A second evaluate on the same file would pay for everything twice."""
+    with RowFile(Path("rows.jsonl"), {"lm": "m"}):
+        done = run("evaluate", "--data", data, "--rows", "rows.jsonl")
+    assert done.exit_code == 2
+    assert "`--rows rows.jsonl` is being written by another run" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_a_full_disk_is_bad_input(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows and recording: one line that names the file, exit code 2."""
+    use_model(monkeypatch)
+    done = run("evaluate", "--data", data, "--rows", "/dev/full")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "`--rows /dev/full` cannot be written: No space left on device" in done.stderr
+    monkeypatch.undo()
+    done = run("evaluate", "--data", data, "--lm", "openai/x", "--record", "/dev/full")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "the recording `/dev/full` cannot be written: No space left on device" in done.stderr
+
+
+def test_a_row_that_cannot_be_written_ends_the_run(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with several threads: the questions that are left are not paid for."""
+
+    def full(self: object, row: object) -> None:
+        raise DataError("`--rows rows.jsonl` cannot be written: No space left on device")
+
+    monkeypatch.setattr(RowFile, "add", full)
+    for threads in ("1", "2"):
+        done = run("evaluate", "--data", data, "--rows", "rows.jsonl", "--threads", threads)
+        assert done.exit_code == 2
+        assert "No space left on device" in done.stderr
+
+
+def test_a_key_that_a_server_echoes_is_not_shown(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither on stderr nor in the rows."""
+    key = "s" + "k-echoed-0123456789"
+    monkeypatch.setenv("FAKE_API_KEY", key)
+
+    def refuse(request: object) -> str:
+        raise ValueError(f"401 incorrect key {key}")
+
+    use_model(monkeypatch, refuse)
+    done = run("evaluate", "--data", data, "--lm", "fake/model")
+    assert done.exit_code == 2
+    assert "incorrect key [removed]" in done.stderr
+    assert key not in done.output
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError(f"bad {key}")
+
+    monkeypatch.setattr("reflective_rag.experiments.models.ping", lambda model: None)
+    monkeypatch.setattr("reflective_rag.programs.module.RagModule.__call__", fail)
+    run("evaluate", "--data", data, "--lm", "fake/model", "--rows", "rows.jsonl")
+    assert "RuntimeError: bad [removed]" in Path("rows.jsonl").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

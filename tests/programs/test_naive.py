@@ -66,9 +66,9 @@ def test_without_a_model_it_extracts_and_says_so(options: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("answer", "cited", "warned", "unparsed"),
     [
-        pytest.param("unknown", [], {"no_evidence"}, 0, id="the model abstains"),
+        pytest.param("unknown", [], {"no_answer"}, 0, id="the model abstains"),
         pytest.param("1267", [2], {"unverified_citation"}, 0, id="citation that does not carry the answer"),
-        pytest.param("1267", [9], set(), 1, id="citation of a passage that is not there"),
+        pytest.param("1267", [9], {"unreadable_verdict"}, 1, id="citation of a passage that is not there"),
     ],
 )
 def test_what_is_odd_is_said(answer: str, cited: list[int], warned: set[str], unparsed: int) -> None:
@@ -83,7 +83,7 @@ def test_a_reply_of_noise_is_not_an_answer() -> None:
     """A reply that cannot be read is counted and said, and the program abstains instead of inventing."""
     result = ask(fake_lm(lambda request: "As an AI, I cannot."))
     assert (result.abstained, result.unparsed) == (True, 1)
-    assert {"unreadable_verdict", "no_evidence"} <= {w.code for w in result.warnings}
+    assert {"unreadable_verdict", "no_answer"} <= {w.code for w in result.warnings}
 
 
 def test_citations_can_be_left_out() -> None:

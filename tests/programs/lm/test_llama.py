@@ -349,6 +349,30 @@ def test_a_truncated_file_is_a_data_error(
     assert capfd.readouterr() == ("", "")
 
 
+def run_script(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process of its own, which may hang without taking the tests with it."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+
+
+CLOSE_AT_ONCE = """
+import sys
+from reflective_rag.programs.lm.llama import local_lm
+
+for _ in range(5):
+    local_lm(sys.argv[1], n_ctx=256).engine.close()
+print("done")
+"""
+
+
+@pytest.mark.model
+def test_a_model_can_be_closed_before_it_was_used(tiny_gguf: Path) -> None:
+    """llama.cpp waits for ever when it is closed before its loop has begun, so opening waits for the loop."""
+    done = run_script(CLOSE_AT_ONCE, f"local:{tiny_gguf}")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
 FORK = """
 import os, sys
 from reflective_rag.programs.lm.llama import local_lm
@@ -370,15 +394,7 @@ print("done")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_fork_loads_its_own_weights(tiny_gguf: Path) -> None:
     """Parent and child both answer after a fork, and a child ends in its own way whether it used the model or not."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
-        [sys.executable, "-c", FORK, f"local:{tiny_gguf}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment,
-        check=False,
-    )
+    done = run_script(FORK, f"local:{tiny_gguf}")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 

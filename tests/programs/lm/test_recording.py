@@ -1,7 +1,10 @@
 """Recordings: what a model was asked and replied, replayed exactly and offline, without keys."""
 
+import errno
 import gzip
 import json
+import os
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -149,6 +152,9 @@ def test_a_cut_off_recording_is_continued(tmp_path: Path) -> None:
         pytest.param(b"my notes\nwithout a line end", id="notes"),
         pytest.param(b"\x00\x01binary", id="binary"),
         pytest.param(b'{"question": "q"}\n{"question": "r"}', id="other JSON lines"),
+        pytest.param(b'{"kind": "header" mine}\nmy precious tail', id="almost a header"),
+        pytest.param(b'{"kind": "header", "format": 1}\nmy precious tail', id="another header"),
+        pytest.param(b'{"kind": "header", "lm": "m"}\n{"kind": "row", "answer": ', id="rows of a killed evaluate"),
     ],
 )
 def test_another_file_is_not_touched(content: bytes, tmp_path: Path) -> None:
@@ -230,6 +236,11 @@ def header(**change: Any) -> str:
     return json.dumps({"kind": "header", "format": 1, **HEADER, **change})
 
 
+def call_line(**change: Any) -> str:
+    """A call that follows a header."""
+    return "\n" + json.dumps({"kind": "call", "key": "k", "request": {}, "reply": {}} | change) + "\n"
+
+
 @pytest.mark.parametrize(
     ("make", "named"),
     [
@@ -238,13 +249,31 @@ def header(**change: Any) -> str:
         pytest.param(lambda p: p.write_text(""), "not a recording", id="empty"),
         pytest.param(lambda p: p.write_text("[1]\n"), "not a recording", id="list"),
         pytest.param(lambda p: p.write_text('{"question": "q"}\n'), "not a recording", id="other JSON lines"),
-        pytest.param(lambda p: p.write_text("prose\n"), "damaged", id="prose"),
+        pytest.param(lambda p: p.write_text("prose\n"), "line 1 is no JSON", id="prose"),
         pytest.param(lambda p: p.write_bytes(b"\xff\xfe"), "damaged", id="binary"),
         pytest.param(lambda p: p.write_text(header(format=9)), "`format` must be 1, got 9", id="newer format"),
         pytest.param(
             lambda p: p.write_text('{"kind": "header", "format": 1, "model": "m"}'), "lacks `kwargs`", id="half"
         ),
         pytest.param(lambda p: p.write_text(header() + '\n{"kind": "call"}\n'), "line 2", id="half a call"),
+        pytest.param(lambda p: p.write_text(header() + "\n\n{\n"), "line 3 is no JSON", id="damaged line"),
+        pytest.param(lambda p: p.write_text(header() + call_line(key=[])), "line 2 `key` must be a text", id="key"),
+        pytest.param(lambda p: p.write_text(header() + call_line(reply=1)), "`reply` must be an object", id="reply"),
+        pytest.param(lambda p: p.write_text(header(model=5)), "`model` must be", id="model"),
+        pytest.param(lambda p: p.write_text(header(kwargs=[])), "`kwargs` must be", id="kwargs"),
+        pytest.param(lambda p: p.write_text(header(kwargs={"engine": 1})), "`kwargs` must be", id="engine"),
+        pytest.param(
+            lambda p: p.write_text(header(adapter="x")), "`adapter` must be 'chat' or 'json', got 'x'", id="ad"
+        ),
+        pytest.param(lambda p: p.write_text(header(today="zz")), "`today` must be a date", id="today"),
+        pytest.param(lambda p: p.write_text(header(today=None)), "`today` must be a date", id="no date"),
+        pytest.param(lambda p: p.write_text(header(capabilities=[])), "`capabilities` must be an object", id="list"),
+        pytest.param(lambda p: p.write_text(header(capabilities={})), "`capabilities.response_schema`", id="nothing"),
+        pytest.param(
+            lambda p: p.write_text(header(capabilities={"response_schema": True, "params": "no"})),
+            "`capabilities.params` must be a list of texts",
+            id="params",
+        ),
     ],
 )
 def test_what_is_no_recording_is_a_data_error(make: Callable[[Path], Any], named: str, tmp_path: Path) -> None:
@@ -270,3 +299,86 @@ def test_dspys_cache_stays_out_of_a_recording(path: Path) -> None:
     ask(lm, "who?")
     record(path, "who?", lm=lm)
     assert len(Recording.load(path)) == 1
+
+
+def test_a_reply_that_cannot_be_read_is_the_recordings_fault(path: Path) -> None:
+    """Not the model's: the program raises it instead of answering without a model."""
+    record(path, "who?")
+    lines = [json.loads(line) for line in _read(path).splitlines()]
+    lines[1]["reply"] = {"nothing": 1}
+    target = path.with_name("broken.jsonl")
+    target.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with pytest.raises(Exception, match="is damaged: the `reply` of the call") as raised:
+        ask(recorded_lm(Recording.load(target)), "who?")
+    causes = [raised.value, raised.value.__cause__, raised.value.__context__]
+    assert any(isinstance(cause, DataError) for cause in causes)
+
+
+def test_a_recording_is_written_by_one_run_at_a_time(path: Path) -> None:
+    """A second one would cut the line that the first is writing; once the first is closed, it goes on."""
+    first = Recording.create(path, HEADER)
+    with pytest.raises(DataError, match="being written by another run"):
+        Recording.create(path, HEADER)
+    first.close()
+    Recording.create(path, HEADER).close()
+    assert len(Recording.load(path)) == 0
+
+
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on nothing can be written."""
+
+    def no_room(self: object, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("reflective_rag.data.line_file.LineFile._write", no_room)
+
+
+def test_a_full_disk_ends_the_run_and_is_not_blamed_on_the_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing more is asked, `check` repeats it if it was swallowed, and what was written before is there."""
+    lm = shouting()
+    recording = Recording.create(path, HEADER)
+    rag = ReflectiveRAG(lambda query, k: ["text"])
+    ask(recorded_lm(recording, lm), "who?")
+    with monkeypatch.context() as patch, dspy.context(lm=recorded_lm(recording, lm), adapter=dspy.ChatAdapter()):
+        full_disk(patch)
+        with pytest.raises(DataError, match="cannot be written: No space left on device"):
+            rag(question="when?")
+        asked = len(lm.engine.calls)
+        with pytest.raises(DataError, match="No space left on device"):
+            rag(question="where?")
+    with pytest.raises(DataError, match="No space left on device"):
+        recording.check()
+    recording.close()
+    assert len(lm.engine.calls) == asked
+    assert len(Recording.load(path)) == len(recording) == 1
+
+
+def test_a_recording_that_cannot_be_begun_is_one_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And leaves no file."""
+    full_disk(monkeypatch)
+    with pytest.raises(DataError, match=f"the recording `{re.escape(str(path))}` cannot be written: No space left"):
+        Recording.create(path, HEADER)
+    assert not path.exists()
+
+
+def test_no_key_is_in_the_file_by_value(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question or a reply may hold the key of the environment; live and replayed answers are the same without it."""
+    monkeypatch.setenv("FAKE_API_KEY", KEY)
+    lm = fake_lm(lambda request: chat_reply(answer=f"Your key is {KEY}"))
+    recording = Recording.create(path, HEADER)
+    live = ask(recorded_lm(recording, lm), f"Is {KEY} my key?")
+    recording.close()
+    assert KEY not in _read(path)
+    assert live == "Your key is [removed]"
+    assert ask(recorded_lm(Recording.load(path)), f"Is {KEY} my key?") == live
+    with pytest.raises(Exception, match="is not in it") as raised:
+        ask(recorded_lm(replay := Recording.load(path)), f"What is {KEY}?")
+    assert KEY not in replay.misses[0]
+    assert KEY not in str(raised.value)
+
+
+def test_lone_surrogates_are_recorded(path: Path) -> None:
+    """Models write them, and UTF-8 has none; they come back as they were."""
+    lm = fake_lm(lambda request: chat_reply(answer="a \ud800 b"))
+    record(path, "who?", lm=lm)
+    assert ask(recorded_lm(Recording.load(path)), "who?") == "a \ud800 b"
