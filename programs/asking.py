@@ -128,7 +128,8 @@ class AskRun:
         _raise_own(error, self._handled)
         if self._replied and not isinstance(error, LMError):  # the reply came, and broke the parser in another way
             logger.warning("%s: the reply cannot be read: %s", self.ask.name, _first_line(error))
-            return AskOutcome(fields={}, unread=tuple(self.ask.predictor.signature.output_fields))
+            predictor: Any = self.ask.predictor
+            return AskOutcome(fields={}, unread=tuple(predictor.signature.output_fields))
         self._ledger.count_call(self.ask.phase)
         if isinstance(error, _PERMANENT):
             raise ConfigError(f"the model cannot be used: {_first_line(error)}") from error

@@ -100,7 +100,7 @@ def test_a_line_that_does_not_fit_leaves_nothing_behind(path: Path) -> None:
     """The error says what and why; the file goes on when there is room again, and is never half."""
     file = LineFile(path, "the recording `x`")
     file.append({"a": 1})
-    disk = file._file = _Filling(file._file, room=5)  # type: ignore[assignment]
+    disk = file._file = _Filling(file._file, room=5)  # type: ignore[assignment]  # a disk that fills up
     with pytest.raises(DataError, match="the recording `x` cannot be written: No space left on device"):
         file.append({"a": "too long"})
     disk.room = 10_000

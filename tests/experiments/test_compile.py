@@ -204,6 +204,15 @@ def test_a_limit_needs_a_price(workplace: Path, monkeypatch: pytest.MonkeyPatch)
     assert lm.engine.calls == []
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises, also where the suite runs as a background job, which inherits "ignore"."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_compile_leaves_nothing_half(workplace: Path) -> None:
     """Ctrl-C while scoring, compiling or scoring again: the run ends with it, the older artefact stays as it was."""
     run_json("compile", write_recipe(workplace), "--out", "art")

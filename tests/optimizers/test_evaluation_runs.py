@@ -128,7 +128,8 @@ def test_an_interrupted_run_is_resumed_without_asking_again() -> None:
 
 
 INTERRUPTED = """
-import sys, threading, time
+import signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits "ignore"
 from reflective_rag.data.records import Record
 from reflective_rag.optimizers.evaluation import evaluate
 
