@@ -14,6 +14,8 @@ from typing import Annotated, Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("RUST_LOG", "error")
+if not sys.stderr.isatty():  # progress bars of libraries are noise in a file
+    os.environ.setdefault("TQDM_DISABLE", "1")
 
 import typer
 from typer.core import TyperGroup
@@ -97,13 +99,11 @@ def _global_options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and library messages.")] = False,
 ) -> None:
-    _quiet(debug)
+    quiet(debug)
 
 
-def _quiet(debug: bool) -> None:
-    """Libraries report to stderr what our own warnings already say; their bars are noise in a file."""
-    if not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DISABLE", "1")
+def quiet(debug: bool = False) -> None:
+    """Libraries report to stderr what our own warnings already say."""
     level = logging.INFO if debug else logging.ERROR
     # For all at once too: libraries set levels of their own when they are imported, which is later.
     logging.disable(logging.NOTSET if debug else logging.WARNING)

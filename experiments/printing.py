@@ -93,6 +93,27 @@ def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "") -> Ta
     return table
 
 
+def leaderboard_table(rows: list[tuple[str, str, dict[str, Any]]], title: str) -> Table:
+    """One row a system: what it is, what answered, F1 with its interval, cost, and what went wrong."""
+    table = Table(title=title, title_justify="left", padding=(0, 0), pad_edge=False)
+    for header in ("program", "model"):
+        table.add_column(header, overflow="fold", ratio=1)
+    for header in ("n", "F1", "tokens", "retrievals", "failed", "unparsed"):
+        table.add_column(header, no_wrap=True)
+    for name, model, summary in rows:
+        table.add_row(
+            name,
+            model,
+            str(summary["n"]),
+            interval(summary["f1"]),
+            number(summary["tokens_per_question"], 0),
+            number(summary["retrievals_per_question"]),
+            str(summary["failed"]),
+            str(summary["unparsed"]),
+        )
+    return table
+
+
 def difference_table(systems: list[dict[str, Any]], baseline: str) -> Table:
     """Paired differences to the baseline; an interval that holds 0 shows no difference."""
     table = Table(title=f"difference to {baseline}, on the same questions", title_justify="left")
