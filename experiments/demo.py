@@ -122,6 +122,10 @@ def _what_changed(report: CompileReport) -> None:
         out.print(f"      instruction of {name}: {' '.join(text.split())[:400]}", markup=False)
     for name, count in report.chosen.get("demos", {}).items():
         out.print(f"      demos of {name}: {count}", markup=False)
+    before, after = (part["test"].interval("f1").mean or 0.0 for part in (report.before, report.after))
+    gain = after - before
+    verdict = "it helped" if gain > 0 else "it did NOT help: fewer right, more tokens"
+    out.print(f"      on the {len(report.after['test'].rows)} test questions {verdict} (F1 {gain:+.3f})", markup=False)
     out.print("      (chosen on 12 questions, by a 0.5B model: it need not hold on others)", style="dim")
     if not report.chosen:
         out.print("      nothing: no candidate beat the program as it was on the validation questions", markup=False)

@@ -48,8 +48,11 @@ _ABSTENTION: dict[Language, str] = {
 
 def warning(code: WarningCode, question: str, detail: str = "") -> ResultWarning:
     """The warning in the question's language; `detail` (an error message, say) follows in brackets."""
-    text = _TEXTS[code][language_of(question)]
-    return ResultWarning(code=code, message=f"{text} ({detail})" if detail else text)
+    language = language_of(question)
+    text = _TEXTS[code][language]
+    if not detail:
+        return ResultWarning(code=code, message=text)
+    return ResultWarning(code=code, message=f"{text}（{detail}）" if language == "zh" else f"{text} ({detail})")
 
 
 def abstention(question: str) -> str:

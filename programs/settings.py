@@ -3,7 +3,7 @@
 What a compile tunes (`LoopControls`) is apart from what the caller chooses (`ReflectiveSettings`, `Budget`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
 
 from dspy.predict.parameter import Parameter
@@ -121,10 +121,21 @@ def describe(error: ValidationError, kind: type[BaseModel]) -> str:
     for fault in error.errors():
         name = ".".join(str(part) for part in fault["loc"]) or "value"
         if fault["type"] == "extra_forbidden":
-            faults.append(f"`{name}` is unknown; known: {', '.join(f'`{f}`' for f in kind.model_fields)}")
+            known = _fields_at(kind, fault["loc"][:-1])
+            faults.append(f"`{name}` is unknown; known: {', '.join(f'`{field}`' for field in known)}")
         else:
             faults.append(f"`{name}`: {fault['msg'].lower()}, got {fault['input']!r}")
     return "; ".join(faults)
+
+
+def _fields_at(kind: type[BaseModel], path: Sequence[int | str]) -> Sequence[str]:
+    """Names of the fields at a place inside nested settings."""
+    for part in path:
+        inner = kind.model_fields[str(part)].annotation if str(part) in kind.model_fields else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            break
+        kind = inner
+    return list(kind.model_fields)
 
 
 class Controls(Parameter):
