@@ -8,7 +8,7 @@ import asyncio
 import contextvars
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -262,7 +262,12 @@ def _side_by_side(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[_Run], l
     if left is not None:
         return _until_deadline(jobs, runs, ledger)
     futures = [_pool.submit(contextvars.copy_context().run, job) for job in jobs[1:]]
-    return [jobs[0](), *(future.result() for future in futures)]
+    try:
+        first = jobs[0]()
+    except Exception:
+        wait(futures)  # an error must not leave calls running behind the caller's back
+        raise
+    return [first, *(future.result() for future in futures)]
 
 
 def _until_deadline(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[_Run], ledger: Ledger) -> list[Outcome]:
