@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,17 +13,21 @@ from reflective_rag.signatures.errors import DataError
 T = TypeVar("T")
 
 MAX_SHOWN = 10
-"""How many bad lines an error message lists; the rest are only counted."""
+"""How many bad lines an error message lists, and how many faults of one line; the rest are only counted."""
+_ONE_OBJECT = 'write one whole object a line, such as {"id": "1", …}, names and texts in double quotes'
 
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class LineError(ValueError):
-    """What is wrong with one line: the field (or `line`) and a sentence that says what was expected and what came."""
+    """What is wrong with one line: the field and a sentence that says what was expected and what came.
+
+    Without a field (empty) it is wrong with the line as a whole.
+    """
 
     def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}")
+        super().__init__(f"{field}: {problem}" if field else problem)
 
 
 def read_jsonl(path: str | Path, build: Callable[[dict[str, Any], int], T], *, limit: int | None = None) -> list[T]:
@@ -36,7 +40,7 @@ def read_jsonl(path: str | Path, build: Callable[[dict[str, Any], int], T], *, l
 
     Raises:
         DataError: The file is missing, not a file, unreadable or empty, or has bad lines. One error lists the first ten
-            as `file:line: field: what was expected, what came`, with the total.
+            as `file:line: field: what was expected, what came`, every bad field of a line, with the total.
     """
     path = Path(path)
     built: list[T] = []
@@ -60,17 +64,22 @@ def read_jsonl(path: str | Path, build: Callable[[dict[str, Any], int], T], *, l
 
 
 def describe(error: LineError | ValidationError) -> str:
-    """`field: what was expected, what came` for the first fault of a line, and how many more faults the line has."""
+    """`field: what was expected, what came` for every bad field of a line, the first ten of many."""
     if isinstance(error, LineError):
         return str(error)
-    first, *more = error.errors(include_url=False)
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".") or "line"
-    message = first["msg"].removeprefix("Value error, ").replace("Input should be", "expected").replace("tuple", "list")
-    if first["type"] == "missing":
+    faults = [_fault(fault) for fault in error.errors(include_url=False)]
+    more = len(faults) - MAX_SHOWN
+    return "; ".join(faults[:MAX_SHOWN]) + (f" (and {more} more in this line)" if more > 0 else "")
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"]).lstrip(".")
+    message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected").replace("tuple", "list")
+    if fault["type"] == "missing":
         message = "expected a value, but the field is missing"
-    elif first["type"] != "value_error":  # our own validators name what came themselves
-        message = f"{message}, got {brief(first['input'])}"
-    return f"{field}: {message}" + (f" (and {len(more)} more in this line)" if more else "")
+    elif fault["type"] != "value_error":  # our own validators name what came themselves
+        message = f"{message}, got {brief(fault['input'])}"
+    return str(LineError(field, message))
 
 
 def brief(value: object) -> str:
@@ -96,18 +105,28 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _parse(raw: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        value = json.loads(raw.decode("utf-8").rstrip(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         byte = raw[error.start]
-        raise LineError("line", f"expected UTF-8, got byte 0x{byte:02x} at position {error.start + 1}") from None
+        raise LineError(
+            "", f"expected UTF-8, got byte 0x{byte:02x} at position {error.start + 1}; save the file as UTF-8"
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise LineError("line", f"expected a JSON object, got text that is not JSON ({error})") from None
+        raise LineError("", f"not valid JSON{_where(error)}; {_ONE_OBJECT}") from None
     if not isinstance(value, dict):
-        raise LineError("line", f"expected a JSON object, got {brief(value)}")
+        raise LineError("", f"expected a JSON object, got {brief(value)}; {_ONE_OBJECT}")
     # Half of an escaped surrogate pair is legal JSON but no text: it could be neither hashed, stored nor sent.
     if rb"\ud" in raw.lower() and (field := _surrogate_field(value)) is not None:
         raise LineError(field, "expected Unicode text, got half of a surrogate pair (\\ud800 to \\udfff)")
     return value
+
+
+def _where(error: Exception) -> str:
+    """Position and reason; the line is one that the caller knows."""
+    if isinstance(error, json.JSONDecodeError):
+        reason = f"{error.msg[0].lower()}{error.msg[1:]}".removesuffix(" at")
+        return f" ({reason} at character {error.pos + 1})"
+    return " (nested too deeply)" if isinstance(error, RecursionError) else f" ({error})"
 
 
 def _refuse_constant(name: str) -> None:
@@ -116,11 +135,11 @@ def _refuse_constant(name: str) -> None:
 
 def _surrogate_field(value: object, field: str = "") -> str | None:
     if isinstance(value, str):
-        return (field or "line") if _SURROGATE.search(value) else None
+        return field if _SURROGATE.search(value) else None
     parts: list[tuple[str, object]] = []
     if isinstance(value, dict):
         if any(_SURROGATE.search(key) for key in value):
-            return field or "line"
+            return field
         parts = [(f"{field}.{key}" if field else key, item) for key, item in value.items()]
     elif isinstance(value, list):
         parts = [(f"{field}[{index}]", item) for index, item in enumerate(value)]

@@ -8,6 +8,8 @@ import os
 import re
 from collections.abc import Sequence
 
+from reflective_rag.signatures.text import well_formed
+
 REMOVED = "[removed]"
 """Stands where a credential stood."""
 
@@ -42,6 +44,8 @@ def without_secrets(text: str, secrets: Sequence[str] | None = None) -> str:
 def scrub(text: str, secrets: Sequence[str] | None = None) -> str:
     """`without_secrets`, and without what is assigned as one: `api_key = …`, `scheme://user:password@host`.
 
-    For messages and logs. The text of a model goes through `without_secrets` alone: it may be about such assignments.
+    For messages and logs, which are stored as UTF-8, so half characters are replaced too. The text of a model goes
+    through `without_secrets` alone: it may be about such assignments.
     """
+    text = well_formed(text)
     return _IN_ADDRESS.sub(rf"\1{REMOVED}@", _ASSIGNED.sub(rf"\1{REMOVED}", without_secrets(text, secrets)))

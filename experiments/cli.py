@@ -3,10 +3,14 @@
 Exit codes: 0 done, 1 something is wrong that `doctor` found or that is a fault of ours, 2 bad input, 130 interrupted.
 """
 
+import errno
 import importlib
+import io
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 # Before anything imports DSPy: it and LiteLLM would fetch a price list, MLflow would report usage, and LanceDB would
@@ -18,13 +22,15 @@ if not sys.stderr.isatty():  # progress bars of libraries are noise in a file
     os.environ.setdefault("TQDM_DISABLE", "1")
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from reflective_rag import __version__
 from reflective_rag.experiments.commands import COMMANDS
 from reflective_rag.signatures.errors import ReflectiveRAGError
 
 _INTERRUPTED, _BROKEN_PIPE = 130, 141  # as a shell reports SIGINT and SIGPIPE
+_PLACES = {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EIO}
+"""What is wrong with a disk, a file or a folder of the user's, wherever it comes up."""
 _EXAMPLES = """Answer questions from passages that are judged before they are used.
 
 Try it: [bold]reflective-rag ask "Which lake is deeper, Lake Baikal or Lake Tanganyika?"[/bold]
@@ -34,29 +40,75 @@ Each command has its own [bold]--help[/bold].
 """
 
 
-class _Group(TyperGroup):
+class _PlainFlags:
+    """Help in which a flag stands alone: Typer shows `--json <bool>`, as if a value had to follow."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The parameters, `--help` included."""
+        params = super().get_params(ctx)  # type: ignore[misc]  # of the command that this is mixed into
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class _Command(_PlainFlags, TyperCommand):
+    """One command."""
+
+
+class _Group(_PlainFlags, TyperGroup):
     """The commands, with every error turned into a line on stderr and an exit code."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """As Typer; `--help` and `--version` print here."""
+        with _one_line_errors(ctx):
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
-        debug = bool(ctx.params.get("debug"))
-        try:
+        """Run the command that was asked for."""
+        with _one_line_errors(ctx):
             value = super().invoke(ctx)
             sys.stdout.flush()
-        except ReflectiveRAGError as error:
-            _fail(ctx, str(error), 2, debug)
-        except KeyboardInterrupt:
-            _fail(ctx, "interrupted", _INTERRUPTED, debug=False)
-        except BrokenPipeError:
-            # Python would complain once more when it flushes stdout at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            ctx.exit(_BROKEN_PIPE)
-        except Exception as error:
-            if _is_signal(error):
-                raise
-            hint = "run it again with `reflective-rag --debug …` for the traceback"
-            first = (str(error).strip().splitlines() or ["no message"])[0]
-            _fail(ctx, f"{type(error).__name__}: {first} (unexpected; {hint})", 1, debug)
         return value
+
+
+@contextmanager
+def _one_line_errors(ctx: Any) -> Iterator[None]:
+    debug = bool(ctx.params.get("debug"))
+    try:
+        yield
+    except ReflectiveRAGError as error:
+        _fail(ctx, str(error), 2, debug)
+    except KeyboardInterrupt:
+        _fail(ctx, "interrupted", _INTERRUPTED, debug=False)
+    except BrokenPipeError:
+        _silence_stdout()
+        ctx.exit(_BROKEN_PIPE)
+    except Exception as error:
+        if _is_signal(error):
+            raise
+        if isinstance(error, OSError) and error.errno in _PLACES:
+            _fail(ctx, _place(error), 2, debug)
+        hint = "run it again with `reflective-rag --debug …` for the traceback"
+        first = (str(error).strip().splitlines() or ["no message"])[0]
+        _fail(ctx, f"{type(error).__name__}: {first} (unexpected; {hint})", 1, debug)
+
+
+def _place(error: OSError) -> str:
+    if error.filename is not None:
+        where = f"`{error.filename}`"
+    elif error.errno == errno.ENOENT:
+        where = "the current folder"  # it was removed meanwhile
+    else:
+        where = "the output"
+        _silence_stdout()
+    return f"{where} cannot be read or written: {error.strerror}. Mend that, or use another place"
+
+
+def _silence_stdout() -> None:
+    """Python would complain once more when it flushes stdout at its end."""
+    with suppress(OSError, ValueError):  # ValueError: it has no descriptor, as in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_signal(error: Exception) -> bool:
@@ -114,11 +166,14 @@ def quiet(debug: bool = False) -> None:
 for _panel, _names in COMMANDS.items():
     for _name in _names:
         _module = importlib.import_module(f"reflective_rag.experiments.commands.{_name}")
-        app.command(name=_name, rich_help_panel=_panel)(_module.command)
+        app.command(name=_name, cls=_Command, rich_help_panel=_panel)(_module.command)
 
 
 def main() -> None:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows its escape, and no traceback
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as ending:

@@ -8,7 +8,7 @@ from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.experiments.measuring import measure, summary_of, values_in_pairs
 from reflective_rag.experiments.models import model_named
 from reflective_rag.experiments.reporting import flat_metrics, rows_of
-from reflective_rag.experiments.systems import System
+from reflective_rag.experiments.systems import System, why_not_available
 from reflective_rag.optimizers.evaluation import Evaluation
 from reflective_rag.optimizers.statistics import paired_difference
 from reflective_rag.programs.lm.resolve import Model
@@ -47,18 +47,34 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Evaluate every system in turn, inside `model.use()`; the JSON of each, in order.
 
+    One that cannot run with this model has `not_available` with the reason instead of numbers.
+
     Args:
         log: An open MLflow run, which gets one child a system as soon as it is done.
     """
     done: list[Compared] = []
     documents = []
     for system in systems:
+        if reason := why_not_available(system, model):
+            documents.append(_not_available(system, model, reason))
+            continue
         evaluation = measure(system, records, metric=metric, threads=threads, progress=progress)
         done.append(Compared(system=system, lm=model_named(system.program, model), evaluation=evaluation))
         documents.append(done[-1].as_json(done[0], metric))
         if log is not None:
             _log(log, done[-1], documents[-1])
     return documents
+
+
+def _not_available(system: System, model: Model, reason: str) -> dict[str, Any]:
+    about = {"system": system.name, "program": system.program.name, "lm": model.name}
+    return {**about, "not_available": reason, "differences": {}, "notes": [*system.notes, reason]}
+
+
+def check_baseline(systems: Sequence[System], model: Model) -> None:
+    """Raise `ConfigError` where the first system, which the others are compared to, cannot run with this model."""
+    if reason := why_not_available(systems[0], model):
+        raise ConfigError(f"the baseline {reason}, or put another system first")
 
 
 def tracked_comparison(

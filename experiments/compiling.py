@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dspy.utils.exceptions import DSPyError
-
 from reflective_rag.experiments.estimating import estimate
 from reflective_rag.experiments.jobs import Job, prepare
-from reflective_rag.experiments.models import asking, first_line, model_named
+from reflective_rag.experiments.models import asking, is_recording, model_named
+from reflective_rag.experiments.optimizing import compiled_by
 from reflective_rag.experiments.recipes import Recipe
 from reflective_rag.experiments.reporting import chosen_by, flat_metrics, is_number, rows_of, scored_summary
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
@@ -19,7 +18,6 @@ from reflective_rag.programs.artefacts import save_program
 from reflective_rag.programs.lm.capped import SpendingCap, cap_model
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
-from reflective_rag.signatures.errors import ReflectiveRAGError
 
 __all__ = ["CompileReport", "Progress", "Tracker", "flat_metrics", "rows_of", "run_compile"]
 
@@ -142,7 +140,7 @@ def _compile(
     tags = {"kind": "compile", "recipe": recipe.name}
     with tracker(recipe.name, experiment=recipe.experiment, uri=recipe.tracking, params=params, tags=tags) as run:
         before = _score(job, job.task.program, "before", progress)
-        compiled = _compiled(job)
+        compiled = compiled_by(job, report.plan, progress)
         after = _score(job, compiled.program, "after", progress)
         # Neither the optimizer nor a failed row may hide that replies were refused or unknown: no artefact then.
         if cap is not None:
@@ -151,7 +149,7 @@ def _compile(
             model.recording.check()
         chosen = chosen_by(job.task.program, compiled.program)
         artefact = _save(job, report, compiled, before, after, chosen, out)
-        _log(run, job, compiled, before, after, artefact)
+        _log(run, job, report.lm, compiled, before, after, artefact)
         return CompileReport(
             **{name: getattr(report, name) for name in ("recipe", "lm", "n", "plan", "warnings")},
             artifact=artefact,
@@ -164,32 +162,19 @@ def _compile(
         )
 
 
-def _compiled(job: Job) -> Compiled:
-    try:
-        return job.strategy.compile(job.task)
-    except ReflectiveRAGError:
-        raise
-    except Exception as error:
-        # DSPy's optimizers end with its own errors, or with a bare Exception after too many failures.
-        if not isinstance(error, DSPyError) and type(error) is not Exception:
-            raise
-        raise ReflectiveRAGError(
-            f"strategy {job.strategy.name!r} gave up, no artefact was written: {first_line(error)}. The model's "
-            "replies could not be used; try a more able model, smaller options, or another strategy"
-        ) from error
-
-
 def _score(job: Job, program: RagModule, when: str, progress: Progress) -> dict[str, Evaluation]:
     """Dev and, where there is one, test."""
     evaluations = {}
     for split, records in (("dev", job.data.dev), ("test", job.data.test)):
         if records:
+            what = f"{split} {when}"
+            progress(what, 0, len(records))
             evaluations[split] = evaluate(
                 program,
                 records,
                 metric=job.task.metric,
                 num_threads=job.task.num_threads,
-                on_result=_told(progress, f"{split} {when}"),
+                on_result=_told(progress, what),
             )
     return evaluations
 
@@ -232,6 +217,7 @@ def _save(
 def _log(
     run: Any,
     job: Job,
+    lm: str,
     compiled: Compiled,
     before: Mapping[str, Evaluation],
     after: Mapping[str, Evaluation],
@@ -239,7 +225,10 @@ def _log(
 ) -> None:
     for when, evaluations in (("before", before), ("after", after)):
         for split, evaluation in evaluations.items():
-            run.metrics(flat_metrics(scored_summary(evaluation, job.task.metric.name), f"{split}.{when}."))
+            summary = scored_summary(evaluation, job.task.metric.name)
+            if is_recording(lm):
+                del summary["seconds"]  # of the replay, not of the model
+            run.metrics(flat_metrics(summary, f"{split}.{when}."))
             run.table(f"{split}_{when}", rows_of(evaluation))
     for candidate in compiled.candidates:
         details = dict(candidate.details)

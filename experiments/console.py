@@ -1,23 +1,36 @@
-"""What commands print: results on stdout, everything else on stderr, bars only on a terminal."""
+"""What commands print: results on stdout, everything else on stderr."""
 
 import contextlib
 import json
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from reflective_rag.data.secrets import scrub
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
+Report = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is; from any thread."""
+EVERY_SECONDS = 10.0
+"""Without a terminal progress is at most one line in that time, beside the first of each task."""
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON that stdout can print: where it is not UTF-8, letters beyond ASCII become JSON's own escapes."""
+    unicode = (sys.stdout.encoding or "utf-8").lower().replace("-", "").startswith("utf")
+    return json.dumps(value, ensure_ascii=not unicode, indent=indent)
+
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """One JSON document on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")
+    sys.stdout.write(json_text(value, indent=indent) + "\n")
     sys.stdout.flush()
 
 
@@ -35,21 +48,50 @@ def only_results() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A function `(what, done, total)` that moves one bar a task on stderr; without a terminal it shows nothing."""
+def progress_bar(*, short: bool = False) -> Iterator[Report]:
+    """A function that moves one bar a task; without a terminal it prints a line when a task begins and every 10 s.
+
+    Args:
+        short: The work usually takes seconds: without a terminal nothing is printed before 10 s have passed.
+    """
     if not err.is_terminal:
-        yield lambda what, done, total: None
+        yield Lines(short=short)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bars: dict[str, Any] = {}
+    bars: dict[str, TaskID] = {}
+    lock = threading.Lock()
     with Progress(*columns, console=err, transient=True) as progress:
 
         def update(what: str, done: int, total: int) -> None:
-            if what not in bars:
-                bars[what] = progress.add_task(what, total=total)
+            with lock:
+                if what not in bars:
+                    bars[what] = progress.add_task(what, total=total)
             progress.update(bars[what], completed=done, total=total)
 
         yield update
+
+
+class Lines:
+    """Plain lines `dev before: 12 of 36 (33 %)`, as described at `progress_bar`."""
+
+    def __init__(self, *, short: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self._short = short
+        self._clock = clock
+        self._last = clock()
+        self._begun: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Report; prints or not."""
+        with self._lock:
+            due = self._clock() - self._last >= EVERY_SECONDS
+            begins = what not in self._begun and done < total and not self._short
+            if not (due or begins):
+                return
+            self._begun.add(what)
+            self._last = self._clock()
+            share = f" ({100 * done // total} %)" if total else ""
+            err.print(f"{what}: {done} of {total}{share}", markup=False)
 
 
 def interval(value: dict[str, Any] | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Self, get_args
 from reflective_rag.data.records import Record, Split, load_corpus, load_records, pool, sample_path
 from reflective_rag.data.retrieval import Mode, Progress, Retriever, open_retriever, reciprocal_rank_fusion
 from reflective_rag.experiments.recipes import OWN, SAMPLE, is_address, is_sample
+from reflective_rag.experiments.spelling import did_you_mean
 from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Passage
 
@@ -21,15 +22,19 @@ def data_path(name: str) -> Path:
     """The file that a data name means.
 
     Raises:
-        ConfigError: `sample` without a split, or with one that does not exist.
+        ConfigError: The name is empty, or `sample` without a split or with one that does not exist.
     """
+    if not name.strip():
+        raise ConfigError(f"the name of a data or corpus file is empty; give a JSONL file, or `{SAMPLE}:dev`")
     if not is_sample(name):
         return Path(name)
     splits = get_args(Split)
     split = name.partition(":")[2]
     if split not in splits:
+        known = [f"{SAMPLE}:{part}" for part in splits]
+        meant = did_you_mean(name, known, "`") if split else ""
         raise ConfigError(
-            f"`{name}` names no data; the sample has {', '.join(f'`{SAMPLE}:{known}`' for known in splits)}"
+            f"`{name}` names no data{meant or ';'} the sample has {', '.join(f'`{part}`' for part in known)}"
         )
     return sample_path(split)  # type: ignore[arg-type]  # one of the literals, see above
 

@@ -8,14 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from reflective_rag.data.secrets import scrub
 from reflective_rag.experiments.cli import quiet  # first: it sets the environment before DSPy loads
 from reflective_rag.experiments.compiling import CompileReport, flat_metrics, rows_of, run_compile
-from reflective_rag.experiments.console import err, note, out
+from reflective_rag.experiments.console import err, note, out, progress_bar
 from reflective_rag.experiments.corpora import open_search, search_note
 from reflective_rag.experiments.measuring import measure, summary_of
 from reflective_rag.experiments.models import open_model
@@ -23,6 +25,7 @@ from reflective_rag.experiments.printing import leaderboard_table
 from reflective_rag.experiments.recipes import Recipe, load_recipe
 from reflective_rag.experiments.systems import named_system
 from reflective_rag.experiments.tracking import DEFAULT_URI, tracked
+from reflective_rag.signatures.errors import ReflectiveRAGError
 
 Row = tuple[str, str, dict[str, Any]]
 """A row of the leaderboard: program, model, summary."""
@@ -37,9 +40,21 @@ QUESTIONS = (
 
 
 def main() -> None:
-    """Run the demo; prints what it does and ends with what to do next."""
-    started = time.monotonic()
+    """Run the demo; what goes wrong is one line on stderr."""
     quiet()
+    try:
+        _demo()
+    except ReflectiveRAGError as error:
+        err.print(f"error: {scrub(str(error))}", style="red", markup=False)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        err.print("error: interrupted", style="red")
+        raise SystemExit(130) from None
+
+
+def _demo() -> None:
+    """Prints what it does and ends with what to do next."""
+    started = time.monotonic()
     with _step("1/5  index the sample, evaluate NaiveRAG and ReflectiveRAG on rules (no language model)"):
         rows = _baselines()
     with _step("2/5  compile: tune the stopping rule by replay, still without a model"):
@@ -80,12 +95,17 @@ def _baselines() -> list[Row]:
     records = load_sample("test")
     own = pool(record for split in ("train", "dev", "test") for record in load_sample(split))
     rows = []
-    with model.use(), open_search(["own"], own, embedder=recipe.embedder, progress=lambda done, total: None) as search:
+    with ExitStack() as opened:
+        opened.enter_context(model.use())
+        with progress_bar() as bar:
+            indexing = partial(bar, "indexing passages")
+            search = opened.enter_context(open_search(["own"], own, embedder=recipe.embedder, progress=indexing))
         out.print(f"      {search.count()} passages, {search.mode} search", markup=False)
         note(search_note(search, recipe.embedder))
         for name in ("naive", "reflective"):
             system = named_system(name, model, options={"k": 5}).searching(search)
-            evaluation = measure(system, records, threads=2)
+            with progress_bar() as bar:
+                evaluation = measure(system, records, threads=2, progress=bar)
             summary = summary_of(evaluation, None)
             with tracked(f"{name} (rules)", experiment=EXPERIMENT, uri=DEFAULT_URI, params={"program": name}) as run:
                 run.metrics(flat_metrics(summary))
@@ -96,7 +116,8 @@ def _baselines() -> list[Row]:
 
 def _compile(recipe: str, folder: str, **model: Any) -> CompileReport:
     lm, replay = model.get("lm"), model.get("replay")
-    return run_compile(_recipe(recipe), model=open_model(lm, replay=replay), out=ARTEFACTS / folder)
+    with progress_bar() as bar:
+        return run_compile(_recipe(recipe), model=open_model(lm, replay=replay), out=ARTEFACTS / folder, progress=bar)
 
 
 def _rows_of(report: CompileReport, model: str) -> list[Row]:
@@ -150,7 +171,7 @@ def _ask(report: CompileReport) -> None:
             raise SystemExit(done.returncode)
 
 
-_NEXT = """      done in {seconds:.0f} s. Runs are in mlflow.db, artefacts in artifacts/.
+_NEXT = """      done in {seconds:.0f} s. Runs are in mlflow.db and mlartifacts/, artefacts in artifacts/.
 
       see the runs          .venv/bin/mlflow ui --backend-store-uri sqlite:///mlflow.db
       ask                   .venv/bin/reflective-rag ask "Which lake is deeper, Lake Baikal or Lake Tanganyika?"

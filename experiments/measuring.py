@@ -8,6 +8,7 @@ from typing import Any
 from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
 from reflective_rag.experiments.reporting import scored_summary
+from reflective_rag.experiments.spelling import check_metric_name
 from reflective_rag.experiments.systems import System
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
 from reflective_rag.optimizers.metrics import metric as build_metric
@@ -34,6 +35,7 @@ def measure(
         progress(system.name, finished, total)
 
     score = None if metric is None else build_metric(metric)
+    progress(system.name, 0, len(records))
     return evaluate(system.program, records, metric=score, num_threads=threads, on_result=on_result, done=done)
 
 
@@ -47,7 +49,7 @@ def summary_of(evaluation: Evaluation, metric: str | None) -> dict[str, Any]:
 def check_metric(metric: str | None) -> None:
     """Raise `ConfigError` for a metric that does not exist, before anything is spent."""
     if metric is not None:
-        build_metric(metric)
+        check_metric_name(metric)
 
 
 def rows_header(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from dspy.utils.exceptions import DSPyError
+from dspy.utils.exceptions import DSPyError, LMNotConfiguredError
 
 from reflective_rag.data.secrets import scrub
 from reflective_rag.programs.lm.recording import RecordingEngine
@@ -33,12 +33,19 @@ def asking(model: Model) -> Iterator[None]:
     try:
         with model.use():
             yield
-    except Exception:
+    except Exception as error:
         if model.recording:
             model.recording.check()
+        if missing := _missing_key(model.name, error):
+            raise missing from error
         raise
     if model.recording:
         model.recording.check()
+
+
+def is_recording(name: str) -> bool:
+    """Whether a model of this name answers from a recording: its seconds are then not those of a model."""
+    return name.endswith(" (recording)")
 
 
 def ping(model: Model) -> None:
@@ -57,13 +64,28 @@ def ping(model: Model) -> None:
     except ReflectiveRAGError:
         raise
     except Exception as error:  # whatever a provider's client raises
+        if missing := _missing_key(model.name, error):
+            raise missing from error
         raise unreachable(model.name, first_line(error)) from error
+
+
+def _missing_key(name: str, error: BaseException) -> ConfigError | None:
+    """What to do about a key that is not set: DSPy tells how to do it in Python, a user of commands needs the shell."""
+    cause = error if isinstance(error, LMNotConfiguredError) else error.__cause__
+    variables = tuple(getattr(cause, "env_keys", None) or ()) if isinstance(cause, LMNotConfiguredError) else ()
+    if not variables:
+        return None
+    listed = " or ".join(f"`{variable}`" for variable in variables)
+    return ConfigError(
+        f"the model {name!r} needs an API key: set the environment variable {listed} "
+        f"(`export {variables[0]}=…`), or use `--lm rules`"
+    )
 
 
 def unreachable(name: str, reason: str) -> ConfigError:
     """The error for a model that answers nothing."""
     return ConfigError(
-        f"the model {name!r} cannot be used: {reason}. Check its name, its key and its address "
+        f"the model {name!r} cannot be used: {reason.rstrip('.')}. Check its name, its key and its address "
         "(`reflective-rag doctor`), or use `--lm rules`"
     )
 

@@ -35,7 +35,12 @@ MaxTokens = Annotated[
 ]
 Program = Annotated[
     str | None,
-    typer.Option("--program", metavar="NAME", help="`reflective` or `naive`.", rich_help_panel=_RUN),
+    typer.Option(
+        "--program",
+        metavar="NAME",
+        help="`reflective`, `self-rag`, `naive`, `always`, `react`, `agentic`, `corrective` or `none`.",
+        rich_help_panel=_RUN,
+    ),
 ]
 Artifact = Annotated[
     Path | None,

@@ -1,36 +1,24 @@
 """Results for people."""
 
+from functools import partial
 from typing import Any
 
+from rich.cells import set_cell_size
 from rich.table import Table
 
 from reflective_rag.experiments.console import counts, interval, number, out
-from reflective_rag.signatures.types import Result, StopReason
+from reflective_rag.experiments.wording import stopped, word
+from reflective_rag.signatures.text import Language
+from reflective_rag.signatures.types import Result
 
-STOPPED: dict[StopReason, str] = {
-    "sufficient": "the evidence was enough",
-    "single_pass": "one search, one answer; the evidence was not judged",
-    "no_passages": "nothing was found",
-    "no_gap": "the evidence was not enough, and no gap to search for was named",
-    "no_new_query": "the evidence was not enough, and every further query would repeat an earlier one",
-    "no_new_passages": "the evidence was not enough, and further searching brought nothing new",
-    "no_progress": "the evidence was not enough, and further rounds did not make it better",
-    "max_rounds": "the evidence was not enough after the last round allowed",
-    "budget_calls": "the budget of model calls was used up",
-    "budget_tokens": "the budget of tokens was used up",
-    "budget_seconds": "the time was up",
-    "budget_retrievals": "the budget of searches was used up",
-    "model_error": "the model failed",
-    "retriever_error": "the retriever failed",
-}
-"""Stop reasons in words."""
-
+LABEL_CELLS = 11
+"""Width of the labels, in terminal cells."""
 SHOWN_QUOTE = 300
 """Characters of a quoted span that are printed."""
 
 
-def print_answer(result: Result, lm: str) -> None:
-    """Answer, citations, judgement, how it went."""
+def print_answer(result: Result, lm: str, language: Language) -> None:
+    """Answer, citations, judgement, how it went; in `language`, that of the question."""
     out.print(result.answer, style="bold", markup=False)
     titles = {passage.id: passage for passage in result.passages}
     for number_, citation in enumerate(result.citations, start=1):
@@ -40,38 +28,49 @@ def print_answer(result: Result, lm: str) -> None:
         quote = citation.quote.replace("\n", " ")
         out.print(f"      “{quote[:SHOWN_QUOTE]}{'…' if len(quote) > SHOWN_QUOTE else ''}”", markup=False, style="dim")
     out.print()
-    for label, text in _facts(result, lm):
-        out.print(f"{label:<11}{text}", markup=False)
+    for label, text in _facts(result, lm, language):
+        out.print(f"{_label(label)}{text}", markup=False)
     for warning in result.warnings:
         if warning.code != "rules_only" or lm != "rules":  # else the line `by` says it
-            out.print(f"{'warning':<11}{warning.message}", markup=False, style="yellow")
+            out.print(f"{_label(word('warning', language))}{warning.message}", markup=False, style="yellow")
 
 
-def _facts(result: Result, lm: str) -> list[tuple[str, str]]:
+def _label(text: str) -> str:
+    """In a column of its own; a Chinese character is two cells wide."""
+    return set_cell_size(text, LABEL_CELLS)
+
+
+def _facts(result: Result, lm: str, language: Language) -> list[tuple[str, str]]:
+    say = partial(word, language=language)
     facts = []
     judged = [r.assessment for r in result.rounds if r.assessment is not None]
     if result.evidence_score is not None and judged:
         shown = {name: getattr(judged[-1], name) for name in ("relevance", "consistency", "coverage", "freshness")}
-        parts = ", ".join(f"{name} {'n/a' if value is None else f'{value:.2f}'}" for name, value in shown.items())
-        facts += [("evidence", f"{result.evidence_score:.2f} ({parts})"), ("confidence", f"{result.confidence:.2f}")]
-    facts.append(("stopped", STOPPED[result.stop_reason]))
+        parts = [f"{say(name)} {say('n/a') if value is None else f'{value:.2f}'}" for name, value in shown.items()]
+        score = word("brackets", language, f"{result.evidence_score:.2f}", say("comma").join(parts))
+        facts += [(say("evidence"), score), (say("confidence"), f"{result.confidence:.2f}")]
+    facts.append((say("stopped"), stopped(result.stop_reason, language)))
     for round_ in result.rounds:
-        queries = "; ".join(f"“{query}”" for query in round_.queries)
-        facts.append((f"round {round_.number}", f"{queries} → {round_.new} new passage(s)"))
-    facts.append(("by", _by(result, lm)))
+        queries = say("list").join(f"“{query}”" for query in round_.queries)
+        facts.append((word("round", language, round_.number), word("new", language, queries, round_.new)))
+    facts.append((say("by"), _by(result, lm, language)))
     return facts
 
 
-def _by(result: Result, lm: str) -> str:
+def _by(result: Result, lm: str, language: Language) -> str:
     if lm == "rules":
-        return "rules, without a language model: expect less than a model would give (name one with --lm)"
+        return word("rules", language)
     calls = sum(usage.calls for usage in result.usage.values())
     tokens = sum(usage.prompt_tokens + usage.completion_tokens for usage in result.usage.values())
-    return f"{lm}, {calls} call(s), {tokens:,} tokens"
+    return word("model", language, lm, calls, tokens)
 
 
-def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "") -> Table:
-    """One column a system: scores with their intervals, cost, how it ended."""
+def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "", *, recorded: bool = False) -> Table:
+    """One column a system: scores with their intervals, cost, how it ended.
+
+    Args:
+        recorded: The replies came from a recording, so the seconds are not those of the model and are not shown.
+    """
     table = Table(title=title or None, title_justify="left")
     table.add_column("")
     for name, _ in rows:
@@ -88,7 +87,7 @@ def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "") -> Ta
     for label in ("tokens", "lm_calls", "retrievals"):
         name = f"{label}_per_question"
         table.add_row(f"{label.replace('lm_', '')} / question", *(number(summary[name]) for summary in summaries))
-    table.add_row("seconds", *(number(summary["seconds"]) for summary in summaries))
+    table.add_row("seconds", *("recorded" if recorded else number(s["seconds"]) for s in summaries))
     table.add_row("stopped", *(counts(summary["stop_reasons"]) for summary in summaries))
     return table
 

@@ -1,7 +1,7 @@
 """Recipes: what to compile, on which data, how, in one TOML file. Bundled ones are in the folder of the same name."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from reflective_rag.experiments.spelling import check_metric_name, check_name, did_you_mean
 from reflective_rag.signatures.errors import ConfigError
 
 SAMPLE = "sample"
@@ -82,11 +83,17 @@ def load_recipe(source: str | Path) -> Recipe:
     """
     path = _find(source)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"the recipe `{path}` cannot be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the recipe `{path}` is not valid TOML: {error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"the recipe `{path}` is not valid TOML: expected UTF-8, got byte 0x{error.object[error.start]:02x} at "
+            f"position {error.start + 1}; save it as UTF-8"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise ConfigError(f"the recipe `{path}` is not valid TOML: {reason}") from None
     try:
         recipe = Recipe.model_validate({"name": path.stem, **raw})
     except ValidationError as error:
@@ -114,8 +121,14 @@ def _find(source: str | Path) -> Path:
     bundled = bundled_recipes()
     if str(source) in bundled:
         return bundled[str(source)]
-    what = "is a folder" if path.is_dir() else "does not exist"
-    raise ConfigError(f"the recipe `{source}` {what}; give a TOML file, or a bundled recipe: {', '.join(bundled)}")
+    what, meant = "has an empty name", ""
+    if str(source).strip():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        with suppress(OSError):
+            there = sorted(str(found) for found in (path if path.is_dir() else path.parent).glob("*.toml"))
+            meant = did_you_mean(str(source), [*there, *bundled], "`")
+    listed = ", ".join(bundled)
+    raise ConfigError(f"the recipe `{source}` {what}{meant or ';'} give a TOML file, or a bundled recipe: {listed}")
 
 
 def _report(path: Path, error: ValidationError) -> str:
@@ -130,10 +143,15 @@ def _fault(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "extra_forbidden":
         tables: dict[str, type[BaseModel]] = {"data": DataFiles, "metric_options": MetricOptions}
         table = tables[parents[0]] if parents else Recipe
-        return f"`{name}` is unknown; known: {', '.join(f'`{known}`' for known in table.model_fields)}"
+        return _unknown(key, name, table.model_fields)
     if fault["type"] == "missing":
         return f"`{name}` is missing; it must be given"
     return f"`{name}`: {fault['msg'][0].lower()}{fault['msg'][1:]}, got {fault['input']!r}"
+
+
+def _unknown(key: str, name: str, known: Iterable[str]) -> str:
+    meant = did_you_mean(key, known, "`")
+    return f"`{name}` is unknown{meant or ';'} known: {', '.join(f'`{other}`' for other in known)}"
 
 
 def _problems(recipe: Recipe) -> list[str]:
@@ -150,9 +168,9 @@ def _said(check: Any, recipe: Recipe) -> str:
 
 
 def _check_program(recipe: Recipe) -> None:
-    from reflective_rag.programs.registry import make_program
+    from reflective_rag.experiments.systems import build_program
 
-    make_program(recipe.program, None, **_named_options(recipe))
+    build_program(recipe.program, _named_options(recipe))
 
 
 def _named_options(recipe: Recipe) -> dict[str, Any]:
@@ -166,13 +184,13 @@ def _named_options(recipe: Recipe) -> dict[str, Any]:
 def _check_strategy(recipe: Recipe) -> None:
     from reflective_rag.optimizers.strategies import STRATEGIES
 
-    if recipe.strategy not in STRATEGIES:
-        raise ConfigError(f"unknown strategy {recipe.strategy!r}; known: {', '.join(map(repr, STRATEGIES))}")
+    check_name("strategy", recipe.strategy, STRATEGIES)
     defaults = STRATEGIES[recipe.strategy].defaults
     for name, value in recipe.strategy_options.items():
         if name not in defaults:
             known = ", ".join(f"`{key}`" for key in defaults) or "none"
-            raise ConfigError(f"strategy {recipe.strategy!r} has no option {name!r}; options: {known}")
+            meant = did_you_mean(name, defaults)
+            raise ConfigError(f"strategy {recipe.strategy!r} has no option {name!r}{meant or ';'} options: {known}")
         _check_option(name, value, defaults[name])
 
 
@@ -199,6 +217,7 @@ def build_metric(recipe: Recipe) -> Any:
     """The recipe's `AnswerMetric`."""
     from reflective_rag.optimizers.metrics import metric
 
+    check_metric_name(recipe.metric)
     return metric(recipe.metric, **recipe.metric_options.model_dump())
 
 

@@ -16,15 +16,16 @@ from typing import Any
 from reflective_rag.data.records import Record
 from reflective_rag.optimizers.examples import to_examples
 from reflective_rag.programs import drivers
+from reflective_rag.programs.finishing import withholds
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.module import prediction
 from reflective_rag.programs.reflective import ReflectiveRAG
-from reflective_rag.programs.scoring import made_progress, weighted_mean
+from reflective_rag.programs.scoring import confidence, made_progress, weighted_mean
 from reflective_rag.programs.settings import LoopControls, Weights
 from reflective_rag.programs.state import stop_reason
-from reflective_rag.programs.steps import Ask, Outcome, Report, Search, Step
+from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, Step, Write
 from reflective_rag.signatures.errors import ContractError
-from reflective_rag.signatures.types import Assessment, Result, StopReason
+from reflective_rag.signatures.types import Assessment, Result, StopReason, Support
 
 MAX_ROUNDS = 4
 """How far the recorded pass goes, and so the most rounds that can be chosen."""
@@ -38,6 +39,10 @@ class RecordedRound:
     ending: Result
     score: float
     """Quality of the ending's answer under the metric."""
+    refusal_score: float
+    """Quality of the ending when the answer is withheld as too unsure."""
+    support: Support | None
+    """The verdict on the ending's answer, which its confidence depends on."""
     tokens: int
     """Spent when the loop stops right after this round's judgement, its ending included."""
     tokens_after_gaps: int
@@ -50,6 +55,8 @@ class QuestionRecord:
     """A question's recorded pass: its rounds, how the pass ended, and every step with its outcome."""
 
     record_id: str
+    min_confidence: float | None = None
+    """Confidence below which the program abstains; None when it never does."""
     rounds: list[RecordedRound] = field(default_factory=list)
     last_stop: StopReason = "max_rounds"
     last_retrievals: int = 0
@@ -106,7 +113,8 @@ def record_pass(
 
 
 def _record_one(program: ReflectiveRAG, example: Any, metric: Callable[[Any, Any], Any]) -> QuestionRecord:
-    record = QuestionRecord(record_id=example.record_id)
+    settings = program.settings
+    record = QuestionRecord(example.record_id, settings.min_confidence if settings.abstain else None)
     ledger = Ledger(program.settings.budget)
     watch = _Watch(record, ledger, example, metric)
     result = drivers.record(program.steps(example.question, rehearse=True), program.search, ledger, watch.observe)
@@ -134,21 +142,28 @@ class _Watch:
         elif step.judged is not None:
             self._assessment, self._judged = step.judged, self._tokens()
         elif step.ending is not None:
-            self._end(step.ending)
+            self._end(step)
         elif step.round is not None:
             last = self.record.rounds[-1]
             gaps = self._tokens() - self._judged - self._ending
             self.record.rounds[-1] = replace(last, tokens_after_gaps=last.tokens + gaps)
 
-    def _end(self, ending: Result) -> None:
+    def _score(self, result: Result | None) -> float:
+        assert result is not None
+        return float(self.metric(self.example, prediction(result, self.ledger)))
+
+    def _end(self, step: Report) -> None:
+        assert step.ending is not None
         main = self._judged - self._rehearsed
         self._ending = self._tokens() - self._judged
         self._rehearsed += self._ending
         self.record.rounds.append(
             RecordedRound(
                 assessment=self._assessment,
-                ending=ending,
-                score=float(self.metric(self.example, prediction(ending, self.ledger))),
+                ending=step.ending,
+                score=self._score(step.ending),
+                refusal_score=self._score(step.refusal),
+                support=step.support,
                 tokens=main + self._ending,
                 tokens_after_gaps=main + self._ending,
                 retrievals=self.ledger.retrievals,
@@ -172,11 +187,23 @@ def simulate(record: QuestionRecord, controls: LoopControls) -> Stop:
         before = assessment
         reason = stop_reason(assessment, controls, index + 1, misses, has_gap=True)
         if reason is not None:
-            return Stop(index, reason, this.score, this.tokens, this.retrievals)
+            score = _score(record, this, assessment, controls, reason)
+            return Stop(index, reason, score, this.tokens, this.retrievals)
     if not record.rounds:
         return Stop(-1, record.last_stop, record.empty_score, 0, record.last_retrievals)
     last = record.rounds[-1]
-    return Stop(len(record.rounds) - 1, record.last_stop, last.score, last.tokens_after_gaps, record.last_retrievals)
+    score = _score(record, last, rescored(last.assessment, controls.weights), controls, record.last_stop)
+    return Stop(len(record.rounds) - 1, record.last_stop, score, last.tokens_after_gaps, record.last_retrievals)
+
+
+def _score(
+    record: QuestionRecord, this: RecordedRound, assessment: Assessment, controls: LoopControls, reason: StopReason
+) -> float:
+    """Quality of stopping in a round: of its answer, or of none where the program is told to abstain and too unsure."""
+    if record.min_confidence is None:
+        return this.score
+    sure = confidence(assessment, controls, this.support)
+    return this.refusal_score if withholds(sure, record.min_confidence, reason) else this.score
 
 
 def rescored(assessment: Assessment, weights: Weights) -> Assessment:
@@ -201,6 +228,10 @@ def step_key(step: Step) -> str:
     """A step's identity: what it asks, not when."""
     if isinstance(step, Search):
         return json.dumps(["search", step.queries, step.k], ensure_ascii=False)
+    if isinstance(step, Score):
+        return json.dumps([step.name, step.pairs], ensure_ascii=False)
+    if isinstance(step, Write):
+        return json.dumps([step.name, step.question, [p.id for p in step.passages]], ensure_ascii=False)
     assert isinstance(step, Ask)
     return json.dumps([step.name, dict(step.inputs)], ensure_ascii=False, sort_keys=True, default=str)
 

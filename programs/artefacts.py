@@ -22,11 +22,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reflective_rag.programs.fingerprints import program_fingerprints
 from reflective_rag.programs.module import RagModule
-from reflective_rag.programs.settings import LoopControls, build, describe
+from reflective_rag.programs.settings import build, describe
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 
 ARTEFACT_VERSION = 1
-_FIXED = {"mode", "preset", "soft_verdicts", "repair", "support_check"}
+_FIXED = {
+    "mode", "preset", "soft_verdicts", "repair", "critics", "critic", "retrieval", "long_form", "answer_from_memory",
+}  # fmt: skip
 """Options that decide which predictors a program has, or that stand for several settings at once."""
 _LIBRARIES = ("reflective-rag", "dspy", "pydantic")
 
@@ -66,9 +68,17 @@ def save_program(
     Of a model only its name is written, never an API key.
 
     Raises:
-        ConfigError: `folder` exists and is not an artefact.
+        ConfigError: `folder` exists and is not an artefact, or the program cannot be built again from one.
         DataError: it cannot be written.
     """
+    from reflective_rag.programs.registry import PROGRAMS
+
+    if program.name not in PROGRAMS:
+        raise ConfigError(
+            f"{type(program).__name__} cannot be kept as an artefact: what it is built from (your own callables, say) "
+            "cannot be written to a file. Keep its compiled state with `program.save(\"state.json\")`, and put it back "
+            "with `.load(\"state.json\")` on a program that you build as before"
+        )
     target = Path(folder)
     if target.exists() and not _is_free(target):
         raise ConfigError(f"`{target}` exists and is not an artefact; choose another folder, or remove it")
@@ -206,8 +216,11 @@ def _check_options(options: Mapping[str, Any]) -> None:
 def _override_controls(program: RagModule, options: Mapping[str, Any]) -> None:
     """The state has just put the artefact's own controls in place; those that the caller names come on top."""
     holder = getattr(program, "controls", None)
-    if holder is not None and (named := {k: v for k, v in options.items() if k in LoopControls.model_fields}):
-        holder.values = build(LoopControls, {**holder.values.model_dump(), **named})
+    if holder is None:
+        return
+    kind = type(holder.values)
+    if named := {k: v for k, v in options.items() if k in kind.model_fields}:
+        holder.values = build(kind, {**holder.values.model_dump(), **named})
 
 
 def _check_fit(program: RagModule, manifest: Manifest, state: Mapping[str, Any], path: Path) -> None:

@@ -4,25 +4,34 @@ A door of its own, `EvidenceAssessor()(question=…, passages=[…]) -> Assessme
 judges.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
-from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import dspy
 
-from reflective_rag.programs import drivers, rules
+from reflective_rag.programs import drivers
 from reflective_rag.programs.judgements import gaps_of, judgement_of
 from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.material import Reading, reading_ask
 from reflective_rag.programs.module import check_question
-from reflective_rag.programs.pool import DEMO_CHARS, EvidencePool, numbered
+from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.reading import read_choice
-from reflective_rag.programs.scoring import assess
+from reflective_rag.programs.scorers.handle import Scorers
+from reflective_rag.programs.scoring import RELEVANT, assess
 from reflective_rag.programs.searching import SearchHandle, as_passages
-from reflective_rag.programs.settings import Budget, Controls, LoopControls, Mode, Weights
-from reflective_rag.programs.soft import GRADES, soft_grade
-from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Step, Steps
+from reflective_rag.programs.settings import Budget, Controls, Critics, LoopControls, Mode, Weights, build
+from reflective_rag.programs.soft import GRADES, logprob_config, soft_grade, soft_yes
+from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Score, ScoreOutcome, Step, Steps, Substeps
+from reflective_rag.programs.verdicts import (
+    JUDGED,
+    UNREADABLE,
+    Parts,
+    Verdict,
+    backends_of,
+    by_rules,
+    rules_verdict,
+)
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.evidence import (
     AssessEvidence,
@@ -33,64 +42,38 @@ from reflective_rag.signatures.evidence import (
     JudgeSufficiency,
 )
 from reflective_rag.signatures.gaps import FindGaps
-from reflective_rag.signatures.text import tokenize, without_markup
-from reflective_rag.signatures.types import Assessment, Gap, Judgement, Passage, Requirement, Result
+from reflective_rag.signatures.text import without_markup
+from reflective_rag.signatures.types import Assessment, Backend, Gap, JudgementName, Passage, Requirement, Result
 
-PAIRED_FIELDS = ("needs", "relevant", "contradictions", "outdated", "gaps", "sufficient")
-SEPARATE_FIELDS = ("needs", "contradictions", "outdated", "time_scope", "sufficient")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What the critics and the answerer of one round read."""
-
-    question: str
-    passages: Sequence[Passage]
-    requirements: tuple[Requirement, ...]
-    today: date
-    passage_chars: int
-
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        """What a sentence must speak of to be kept when a passage is shortened."""
-        return frozenset(tokenize(" ".join([self.question, *(r.need for r in self.requirements)])))
-
-    def inputs(self) -> dict[str, str]:
-        """Question and numbered passages."""
-        return {"question": without_markup(self.question), "passages": self.numbered[0]}
-
-    @cached_property
-    def numbered(self) -> tuple[str, tuple[str, ...]]:
-        """The numbered passages, and the ids of those that were shortened to fit."""
-        return numbered(self.passages, self.terms, self.passage_chars)
-
-    @cached_property
-    def demo(self) -> dict[str, str]:
-        """The passages as a bootstrapped demo carries them: same numbers, best sentences only."""
-        return {"passages": numbered(self.passages, self.terms, DEMO_CHARS)[0]}
-
-    def needs(self) -> str:
-        """The requirements as the critics read them."""
-        lines = (f"{i}. {r.need} ({r.status})" for i, r in enumerate(self.requirements, 1))
-        return "\n".join(lines) or "not listed yet"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """A judgement and where it came from."""
-
-    judgement: Judgement
-    by_rules: bool = False
-    error: str = ""
-    refused: str = ""
+FIELD_OF: Mapping[JudgementName, str] = {
+    "coverage": "needs",
+    "relevance": "relevant",
+    "consistency": "contradictions",
+    "freshness": "outdated",
+    "gaps": "gaps",
+    "sufficiency": "sufficient",
+}
+"""Judgement → the output field of `AssessEvidence` that it is read from, in the signature's order."""
+PAIRED_FIELDS = tuple(FIELD_OF.values())
+_NARROW: Mapping[JudgementName, type[dspy.Signature]] = {
+    "consistency": JudgeConsistency,
+    "coverage": JudgeCoverage,
+    "freshness": JudgeFreshness,
+    "sufficiency": JudgeSufficiency,
+}
+Down = Collection[tuple[str, Backend]]
+"""Back ends that failed for a judgement earlier in this question, and are not asked again."""
 
 
 class EvidenceAssessor(dspy.Module):
     """Judge a set of passages for a question.
 
     Args:
-        mode: `paired` (one call for all judgements), `separate` (one narrow call each) or `rules` (no model).
-            `fused` belongs to ReflectiveRAG, which then builds no predictor here.
+        mode: How a language model is asked: `paired` (one call for all judgements) or `separate` (one narrow call
+            each); `rules` asks none. `fused` belongs to ReflectiveRAG, which then builds the one predictor itself.
+        critics: Another back end for single judgements, such as `{"relevance": "models"}`; see `Critics`.
+        fallback: Back ends that take over, in this order, what failed or could not be read.
+        scorers: Your own small models for the back end `models`, as for ReflectiveRAG; else the default names.
         weights: Weights of the four dimensions; `controls`: those of a loop, instead.
     """
 
@@ -98,26 +81,50 @@ class EvidenceAssessor(dspy.Module):
         self,
         mode: Mode = "paired",
         *,
+        critics: Critics | Mapping[str, Any] | None = None,
+        fallback: Sequence[Backend] = ("rules",),
+        scorers: Scorers | Mapping[str, Any] | None = None,
         weights: Weights | None = None,
         controls: Controls | None = None,
         soft_verdicts: bool = True,
+        relevant_at: float = RELEVANT,
     ) -> None:
         super().__init__()
         if mode not in ("paired", "separate", "rules", "fused"):
             raise ConfigError(f"`mode` must be one of 'paired', 'separate', 'rules', got {mode!r}")
         self.mode = mode
         self.soft_verdicts = soft_verdicts
+        self.fallback = tuple(fallback)
+        self.relevant_at = relevant_at
+        self.scorers = scorers if isinstance(scorers, Scorers) else Scorers(own=scorers)
+        self.backends = backends_of(mode, critics if isinstance(critics, Critics) else build(Critics, critics or {}))
         # The loop shares its own controls, so that weights tuned for it count here too.
         self.controls = controls or Controls(LoopControls(weights=weights or Weights()))
-        if mode == "paired":
-            self.assess = dspy.Predict(AssessEvidence)
-        elif mode == "separate":
+        self._build()
+
+    def _build(self) -> None:
+        """Only the predictors that the chosen mode and critics ask."""
+        asked = self.judged_by("lm")
+        narrow = set(asked) if self.mode in ("separate", "rules") else set()
+        if "lm" in self.fallback:
+            narrow |= set(self.judged_by("models"))
+        if self.mode == "paired" and asked:
+            self.assess = dspy.Predict(narrowed(AssessEvidence, asked))
+        if "relevance" in narrow:
             self.relevance = dspy.Predict(JudgeRelevance)
-            self.consistency = dspy.Predict(JudgeConsistency)
-            self.coverage = dspy.Predict(JudgeCoverage)
-            self.freshness = dspy.Predict(JudgeFreshness)
-            self.sufficiency = dspy.Predict(JudgeSufficiency)
+        for name in (n for n in _NARROW if n in narrow):
+            setattr(self, name, dspy.Predict(_NARROW[name]))
+        if "gaps" in narrow:
             self.find_gaps = dspy.Predict(FindGaps)
+
+    def judged_by(self, backend: Backend, down: Down = ()) -> list[JudgementName]:
+        """The judgements that a back end makes here."""
+        return [name for name in JUDGED if self.backends[name] == backend and (name, backend) not in down]
+
+    @property
+    def needs_steps(self) -> bool:
+        """Whether any judgement is made by something else than rules."""
+        return len(self.judged_by("rules")) < len(JUDGED)
 
     def forward(self, question: str, passages: Iterable[Any], today: date | None = None) -> Assessment:
         """Assess passages (Passages, dicts with a text, or strings). Without a configured model the rules judge."""
@@ -125,19 +132,27 @@ class EvidenceAssessor(dspy.Module):
         reading = self._reading(question, passages, today)
         if self.mode == "fused":
             raise ConfigError("mode 'fused' judges and answers in one call; use ReflectiveRAG for it")
-        has_model = dspy.settings.lm is not None or all(p.lm is not None for p in self.predictors())
-        if not reading.passages or self.mode == "rules" or not has_model:
+        if not reading.passages or not self.needs_steps:
             verdict = rules_verdict(reading)
         else:
-            ledger = Ledger(Budget())
             found: list[Verdict] = []
-            drivers.run(self._single(reading, found), SearchHandle(None), ledger)
+            drivers.run(self._single(reading, found), SearchHandle(None), Ledger(Budget()))
             verdict = found[0]
-        return assess(verdict.judgement, reading.passages, self.controls.values.weights, by_rules=verdict.by_rules)
+        return assess(
+            verdict.judgement,
+            reading.passages,
+            self.controls.values,
+            relevant_at=self.relevant_at,
+            by_rules=verdict.by_rules,
+            fallbacks=verdict.fallbacks,
+        )
 
     def _single(self, reading: Reading, found: list[Verdict]) -> Steps:
-        outcomes = yield self.asks(reading)
-        found.append(self.read(reading, outcomes))
+        predictors = self.predictors()
+        has_model = dspy.settings.lm is not None or (bool(predictors) and all(p.lm is not None for p in predictors))
+        steps = self.asks(reading, has_model=has_model)
+        outcomes = (yield steps) if steps else ()
+        found.append((yield from self.verdict(reading, steps, outcomes, has_model=has_model)))
         return Result(answer="")
 
     def _reading(self, question: str, passages: Iterable[Any], today: date | None) -> Reading:
@@ -152,51 +167,129 @@ class EvidenceAssessor(dspy.Module):
             passage_chars=2400,
         )
 
-    def asks(self, reading: Reading) -> list[Step]:
+    def asks(self, reading: Reading, down: Down = (), *, has_model: bool = True) -> list[Step]:
         """The critics' calls for one round; independent of each other."""
+        asked = self.judged_by("lm", down) if has_model else []
+        steps: list[Step] = []
+        if self.mode == "paired" and asked:
+            steps.append(
+                reading_ask(
+                    self.assess, "assess", "assess", reading, self.soft_config(self.assess, "sufficiency" in asked)
+                )
+            )
+        elif self.mode in ("separate", "rules"):
+            steps += self._narrow_asks(asked, reading)
+        return steps + self.scorers.steps(self.judged_by("models", down), reading)
 
-        def ask(name: str) -> Ask:
-            return reading_ask(getattr(self, name), name, "assess", reading)
+    def _narrow_asks(self, names: Iterable[JudgementName], reading: Reading) -> list[Step]:
+        """One call a passage for relevance, one for each other judgement."""
+        steps: list[Step] = []
+        for name in (n for n in JUDGED if n in set(names)):
+            if name == "relevance":
+                steps += self._relevance_asks(reading)
+            elif name != "gaps":
+                config = self.soft_config(getattr(self, name), name == "sufficiency")
+                steps.append(reading_ask(getattr(self, name), name, "assess", reading, config))
+        return steps
 
-        if self.mode == "paired":
-            return [ask("assess")]
-        narrow = [ask(name) for name in ("consistency", "coverage", "freshness", "sufficiency")]
-        return [*self._relevance_asks(reading), *narrow]
+    def soft_config(self, predictor: Any, wanted: bool) -> dict[str, Any]:
+        """What makes the model report log-probabilities; nothing where it cannot, or where none are used."""
+        lm = getattr(predictor, "lm", None) or dspy.settings.lm
+        return logprob_config(lm) if wanted and self.soft_verdicts else {}
 
     def _relevance_asks(self, reading: Reading) -> list[Ask]:
-        soft = self.soft_verdicts and "logprobs" in getattr(dspy.settings.lm, "supported_params", ())
         return [
             Ask(
                 name="relevance",
                 predictor=self.relevance,
-                inputs={
-                    "question": without_markup(reading.question),
-                    "passage": numbered([p], reading.terms, reading.passage_chars)[0],
-                },
+                inputs={"question": without_markup(reading.question), "passage": reading.one(p)},
                 phase="assess",
-                config={"logprobs": 10} if soft else {},
+                config=self.soft_config(self.relevance, True),
             )
             for p in reading.passages
         ]
 
-    def read(self, reading: Reading, outcomes: Sequence[Outcome]) -> Verdict:
-        """Put the replies together. Where the model gave nothing at all, rules judge and the verdict says so."""
-        asked = [o for o in outcomes if isinstance(o, AskOutcome)]
-        error = next((o.error for o in asked if o.error), "")
-        refused = next((o.refused for o in asked if o.refused), "") or ""
-        if error or refused:
-            return rules_verdict(reading, error=error, refused=refused)
-        fields: dict[str, Any] = {}
-        if self.mode == "separate":
-            fields = _grades(reading.passages, asked)
-            asked = asked[len(reading.passages) :]
-        for outcome in asked:
-            fields |= outcome.fields or {}
-        return verdict_of(fields, reading, PAIRED_FIELDS if self.mode == "paired" else SEPARATE_FIELDS)
+    def verdict(
+        self, reading: Reading, steps: Sequence[Step], outcomes: Sequence[Outcome], down: Down = (), *, has_model: bool
+    ) -> Substeps[Verdict]:
+        """Put the outcomes of `asks` together; what failed or could not be read falls to the next back end."""
+        parts = Parts(reading)
+        self._take(parts, steps, outcomes)
+        for name, backend in self.backends.items():
+            if (name, backend) in down and name not in parts.found:
+                parts.fail([name], backend, "failed before")
+        rest = [n for n in JUDGED if n not in parts.found and n not in parts.failed]
+        if self._gaps_come_later(has_model, down):
+            rest.remove("gaps")
+        if rest:
+            parts.put(by_rules(reading), rest, "rules")
+        yield from self._fall_back(parts, has_model)
+        return parts.verdict()
 
-    def gap_ask(self, reading: Reading, requirements: Sequence[Requirement], tried: Iterable[str]) -> Ask | None:
-        """In mode `separate`: the call that names the gaps, made only when the evidence was not enough."""
-        if self.mode != "separate":
+    def _take(self, parts: Parts, steps: Sequence[Step], outcomes: Sequence[Outcome]) -> None:
+        """Read the replies and scores of one batch."""
+        fields: dict[str, Any] = {}
+        replied: list[JudgementName] = []
+        graded: list[AskOutcome] = []
+        for step, outcome in zip(steps, outcomes, strict=True):
+            if isinstance(step, Score) and isinstance(outcome, ScoreOutcome):
+                self.scorers.take(parts, step, outcome)
+            elif isinstance(step, Ask) and isinstance(outcome, AskOutcome):
+                names = self._carried(step.name)
+                if parts.lost(outcome, names, "lm"):
+                    continue
+                replied += [n for n in names if n not in replied]
+                if step.name == "relevance":
+                    graded.append(outcome)
+                else:
+                    fields |= _with_probability(outcome.fields or {})
+        replied = [n for n in replied if n not in parts.failed]
+        if "relevance" in replied and graded:
+            fields |= _grades(parts.reading.passages, graded)
+        if replied:
+            self._take_fields(parts, fields, replied)
+
+    def _take_fields(self, parts: Parts, fields: Mapping[str, Any], replied: Sequence[JudgementName]) -> None:
+        asked = [FIELD_OF[n] for n in replied if not (n == "relevance" and "grades" in fields)]
+        reading = parts.reading
+        judgement = judgement_of(fields, reading.passages, reading.requirements, asked=asked)
+        parts.unreadable += judgement.unreadable
+        parts.put(judgement, [n for n in replied if n not in judgement.lost], "lm")
+        parts.fail(judgement.lost, "lm", UNREADABLE)
+
+    def _carried(self, name: str) -> tuple[JudgementName, ...]:
+        """The judgements that the reply of a predictor carries."""
+        if name in ("assess", "assess_and_answer"):
+            return tuple(self.judged_by("lm"))
+        return (cast(JudgementName, name),)
+
+    def _fall_back(self, parts: Parts, has_model: bool) -> Substeps[None]:
+        for backend in self.fallback:
+            names = parts.open(backend)
+            if not names or (backend != "rules" and parts.refused) or (backend == "lm" and not has_model):
+                continue
+            if backend == "rules":
+                parts.put(by_rules(parts.reading), names, "rules")
+                continue
+            steps = (
+                self._narrow_asks(names, parts.reading) if backend == "lm" else self.scorers.steps(names, parts.reading)
+            )
+            before = dict(parts.failed)
+            parts.failed = {n: why for n, why in before.items() if n not in names}
+            outcomes = yield steps
+            self._take(parts, steps, outcomes)
+            parts.failed |= before  # what fell stays named after the back end that was chosen
+
+    def _gaps_come_later(self, has_model: bool, down: Down) -> bool:
+        """Whether a narrow call names the gaps, made only when the evidence was not enough."""
+        narrow = self.mode in ("separate", "rules")
+        return narrow and has_model and "gaps" in self.judged_by("lm", down)
+
+    def gap_ask(
+        self, reading: Reading, requirements: Sequence[Requirement], tried: Iterable[str], down: Down = ()
+    ) -> Ask | None:
+        """The call that names the gaps, where a narrow one does."""
+        if not self._gaps_come_later(True, down):
             return None
         missing = "; ".join(r.need for r in requirements if r.status == "missing") or "not known"
         inputs = {**reading.inputs(), "missing": missing, "tried": "; ".join(tried)}
@@ -208,45 +301,25 @@ class EvidenceAssessor(dspy.Module):
         return ((), 0) if fields is None else gaps_of(fields.get("gaps"))
 
 
-def reading_ask(predictor: Any, name: str, phase: Any, reading: Reading) -> Ask:
-    """A call that reads the round's passages; its signature says which inputs it takes."""
-    both = {**reading.inputs(), "requirements": reading.needs(), "today": reading.today.isoformat()}
-    inputs = {key: both[key] for key in predictor.signature.input_fields}
-    return Ask(name=name, predictor=predictor, inputs=inputs, phase=phase, demo_inputs=reading.demo)
+def narrowed(signature: type[dspy.Signature], judgements: Iterable[JudgementName]) -> type[dspy.Signature]:
+    """The signature without the output fields of judgements that another back end makes."""
+    for name in (n for n in JUDGED if n not in set(judgements)):
+        signature = signature.delete(FIELD_OF[name])
+    return signature
 
 
-def rules_verdict(reading: Reading, *, error: str = "", refused: str = "") -> Verdict:
-    """The rules' judgement of a reading."""
-    judgement = rules.assess(reading.question, reading.passages, reading.requirements, reading.today)
-    return Verdict(judgement=judgement, by_rules=True, error=error, refused=refused)
-
-
-def _says_nothing(judgement: Judgement) -> bool:
-    """Whether verdicts could not be read and there is none that could."""
-    said = (judgement.relevance, judgement.requirements, judgement.contradictions, judgement.outdated, judgement.gaps)
-    return judgement.unreadable > 0 and judgement.sufficient is None and not any(said)
-
-
-def verdict_of(fields: Mapping[str, Any], reading: Reading, asked: Sequence[str]) -> Verdict:
-    """The judgement in a model's output fields; when none of them can be read, the rules judge and it is counted."""
-    judgement = judgement_of(fields, reading.passages, reading.requirements, asked=asked)
-    if _says_nothing(judgement):
-        fallback = rules_verdict(reading).judgement
-        return Verdict(judgement=fallback.model_copy(update={"unreadable": judgement.unreadable}), by_rules=True)
-    return Verdict(judgement=judgement)
+def _with_probability(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, with the probability of "sufficient" where log-probabilities came with the reply."""
+    readable = read_choice(fields.get("sufficient"), ("yes", "no"))
+    found = soft_yes(fields.get("logprobs"), "sufficient") if readable and fields.get("logprobs") else None
+    return {**fields, **({} if found is None else {"sufficiency": found})}
 
 
 def _grades(passages: Sequence[Passage], outcomes: Sequence[AskOutcome]) -> dict[str, Any]:
     grades: dict[str, float] = {}
-    unread = 0
-    for passage, outcome in zip(passages, outcomes, strict=False):
+    for passage, outcome in zip(passages, outcomes, strict=True):
         fields = outcome.fields or {}
-        choice = read_choice(fields.get("relevance"), tuple(GRADES))
-        grade = soft_grade(fields.get("logprobs")) if choice else None
-        if grade is None and choice:
-            grade = GRADES[choice]
-        if grade is None:
-            unread += 1
-        else:
-            grades[passage.id] = grade
-    return {"grades": grades, "unread_grades": unread}
+        if choice := read_choice(fields.get("relevance"), tuple(GRADES)):
+            soft = soft_grade(fields.get("logprobs"))
+            grades[passage.id] = GRADES[choice] if soft is None else soft
+    return {"grades": grades, "unread_grades": len(passages) - len(grades)}

@@ -6,35 +6,29 @@ on thread timing: outcomes come back, and traces are merged, in step order.
 
 import asyncio
 import contextvars
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import wait
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import dspy
 
-from reflective_rag.data.secrets import scrub
-from reflective_rag.programs.asking import AskRun, logger
+from reflective_rag.programs.asking import AskRun
 from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.running import Run, ajob, job, late, prepare, workers
 from reflective_rag.programs.searching import SearchHandle, in_daemon_thread
-from reflective_rag.programs.steps import Ask, AskOutcome, Limit, Outcome, Report, Search, SearchOutcome, Step, Steps
-from reflective_rag.signatures.errors import ConfigError
-from reflective_rag.signatures.types import Passage, Result, Round
-
-T = TypeVar("T")
-
-_pool = ThreadPoolExecutor(max_workers=256, thread_name_prefix="reflective-rag")
-"""Shared by all questions; threads are made when needed. A step starts no steps of its own, so it cannot starve."""
+from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, Step, Steps, Write
+from reflective_rag.signatures.types import Result, Round
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
     """Something that happened while a question is answered.
 
-    `started` and `finished` name a step (`step`: "search" or the predictor's name); `round` carries a finished round;
-    `result` is the last event and carries the whole result (as the `dspy.Prediction` that a plain call returns).
+    `started` and `finished` name a step (`step`: "search", or the name of the predictor or scorer); `round` carries a
+    finished round; `result` is the last event and carries the whole result (as the `dspy.Prediction` that a plain call
+    returns).
     """
 
     kind: Literal["started", "finished", "round", "result"]
@@ -42,17 +36,6 @@ class Event:
     queries: tuple[str, ...] = ()
     round: Round | None = None
     result: Any = None
-
-
-@dataclass(frozen=True)
-class _SearchRun:
-    """A search whose queries are already booked, so that what a budget refuses does not depend on timing."""
-
-    step: Search
-    granted: int
-
-
-_Run = AskRun | _SearchRun | None
 
 
 def run(steps: Steps, search: SearchHandle, ledger: Ledger) -> Result:
@@ -140,7 +123,7 @@ def _starting(batch: Sequence[Step]) -> Iterator[Event]:
     for step in batch:
         if isinstance(step, Search):
             yield Event(kind="started", step="search", queries=step.queries)
-        elif isinstance(step, Ask):
+        elif isinstance(step, Ask | Score | Write):
             yield Event(kind="started", step=step.name)
         elif step.round is not None:
             yield Event(kind="round", round=step.round)
@@ -150,118 +133,43 @@ def _finished(batch: Sequence[Step]) -> Iterator[Event]:
     for step in batch:
         if isinstance(step, Search):
             yield Event(kind="finished", step="search", queries=step.queries)
-        elif isinstance(step, Ask):
+        elif isinstance(step, Ask | Score | Write):
             yield Event(kind="finished", step=step.name)
 
 
 def _run_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledger) -> list[Outcome]:
-    runs = [_prepare(step, ledger) for step in batch]
-    jobs = [_job(run, search, ledger) for run in runs]
+    runs = [prepare(step, ledger) for step in batch]
+    jobs = [job(run_, search, ledger) for run_ in runs]
     outcomes = _side_by_side(jobs, runs, ledger)
     _merge_traces(runs)
     return outcomes
 
 
 async def _arun_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledger) -> list[Outcome]:
-    runs = [_prepare(step, ledger) for step in batch]
+    runs = [prepare(step, ledger) for step in batch]
     if len(runs) == 1 and ledger.seconds_left() is None:
-        outcomes = [await _ajob(runs[0], search, ledger)]
+        outcomes = [await ajob(runs[0], search, ledger)]
     else:
-        tasks = [_within(_ajob(run, search, ledger), run, ledger) for run in runs]
+        tasks = [_within(ajob(run, search, ledger), run, ledger) for run in runs]
         outcomes = list(await asyncio.gather(*tasks))
     _merge_traces(runs)
     return outcomes
 
 
-async def _within(job: Any, run: _Run, ledger: Ledger) -> Outcome:
+async def _within(work: Any, run: Run, ledger: Ledger) -> Outcome:
     try:
-        outcome: Outcome = await asyncio.wait_for(job, ledger.seconds_left())
+        outcome: Outcome = await asyncio.wait_for(work, ledger.seconds_left())
         return outcome
     except TimeoutError:
-        return _late(run)
+        return late(run)
 
 
-def _prepare(step: Step, ledger: Ledger) -> _Run:
-    if isinstance(step, Ask):
-        return AskRun(step, ledger)
-    if isinstance(step, Search):
-        return _SearchRun(step, ledger.reserve_retrievals(len(step.queries)))
-    return None
-
-
-def _late(run: _Run) -> Outcome:
-    """What a step amounts to that has not ended at the deadline. A model call is booked: it was sent."""
-    if isinstance(run, AskRun) and not run.refused:
-        run.abandon()
-    if isinstance(run, _SearchRun):
-        return SearchOutcome(refused="seconds")
-    return None if run is None else AskOutcome(refused="seconds")
-
-
-def _job(run: _Run, search: SearchHandle, ledger: Ledger) -> Callable[[], Outcome]:
-    if isinstance(run, AskRun):
-        return run.run
-    if isinstance(run, _SearchRun):
-        return lambda: _search(run, search, ledger)
-    return lambda: None
-
-
-async def _ajob(run: _Run, search: SearchHandle, ledger: Ledger) -> Outcome:
-    if isinstance(run, AskRun):
-        return await run.arun()
-    if not isinstance(run, _SearchRun):
-        return None
-    started = time.monotonic()
-    queries = run.step.queries[: run.granted]
-    found = await asyncio.gather(*(search.acall(q, run.step.k) for q in queries), return_exceptions=True)
-    return _search_outcome(run, found, started, ledger)
-
-
-def _search(run: _SearchRun, search: SearchHandle, ledger: Ledger) -> SearchOutcome:
-    started = time.monotonic()
-    queries = run.step.queries[: run.granted]
-
-    def one(query: str) -> list[Passage] | Exception:
-        try:
-            return search(query, run.step.k)
-        except Exception as error:  # noqa: BLE001 - a retriever may raise anything; `_search_outcome` says what it means
-            return error
-
-    found = [one(queries[0])] if len(queries) == 1 else list(_pool_map(one, queries))
-    return _search_outcome(run, found, started, ledger)
-
-
-def _search_outcome(run: _SearchRun, found: Sequence[Any], started: float, ledger: Ledger) -> SearchOutcome:
-    """A retriever that fails is an outcome, not a crash: the loop goes on with what it has and says so."""
-    ledger.count_seconds("retrieve", time.monotonic() - started)
-    error = ""
-    for failure in (f for f in found if isinstance(f, BaseException)):
-        if isinstance(failure, ConfigError) or not isinstance(failure, Exception):
-            raise failure
-        error = scrub(f"{type(failure).__name__}: {failure}")
-        logger.warning("the retriever failed: %s", error)
-    refused: Limit | None = None
-    if run.granted < len(run.step.queries):
-        refused = "seconds" if ledger.seconds_left() == 0.0 else "retrievals"
-    return SearchOutcome(
-        ran=run.step.queries[: run.granted],
-        results=tuple(() if isinstance(f, BaseException) else tuple(f) for f in found),
-        refused=refused,
-        error=error,
-    )
-
-
-def _pool_map(function: Callable[[str], T], items: Sequence[str]) -> list[T]:
-    futures = [_pool.submit(contextvars.copy_context().run, function, item) for item in items]
-    return [future.result() for future in futures]
-
-
-def _side_by_side(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[_Run], ledger: Ledger) -> list[Outcome]:
+def _side_by_side(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[Run], ledger: Ledger) -> list[Outcome]:
     """Run the jobs at once, outcomes in order; the first runs in this thread unless there is a deadline."""
     left = ledger.seconds_left()
     if left is not None:
         return _until_deadline(jobs, runs, ledger)
-    futures = [_pool.submit(contextvars.copy_context().run, job) for job in jobs[1:]]
+    futures = [workers.submit(contextvars.copy_context().run, each) for each in jobs[1:]]
     try:
         first = jobs[0]()
     except Exception:
@@ -270,19 +178,19 @@ def _side_by_side(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[_Run], l
     return [first, *(future.result() for future in futures)]
 
 
-def _until_deadline(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[_Run], ledger: Ledger) -> list[Outcome]:
+def _until_deadline(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[Run], ledger: Ledger) -> list[Outcome]:
     """As above, but a job that is late is abandoned: a thread cannot be stopped, only left behind."""
-    futures = [in_daemon_thread(job) for job in jobs]
+    futures = [in_daemon_thread(each) for each in jobs]
     outcomes: list[Outcome] = []
     for future, run_ in zip(futures, runs, strict=True):
         try:
             outcomes.append(future.result(timeout=ledger.seconds_left()))
         except FutureTimeout:
-            outcomes.append(_late(run_))
+            outcomes.append(late(run_))
     return outcomes
 
 
-def _merge_traces(runs: Sequence[_Run]) -> None:
+def _merge_traces(runs: Sequence[Run]) -> None:
     trace = dspy.settings.trace
     if trace is None:
         return

@@ -14,6 +14,7 @@ from reflective_rag.signatures.types import (
     Draft,
     Gap,
     Judgement,
+    JudgementName,
     Passage,
     Requirement,
     Support,
@@ -60,23 +61,41 @@ def judgement_of(
         asked: Names of the fields that the model was asked for.
     """
     bad = 0
+    lost: list[JudgementName] = []
+
+    def note(name: JudgementName, wrong: int, found: object) -> None:
+        nonlocal bad
+        bad += wrong
+        if wrong and not found:
+            lost.append(name)
+
     relevance: dict[str, float] = dict(fields.get("grades") or {})
+    if "grades" in fields:
+        note("relevance", int(fields.get("unread_grades") or 0), relevance)
     if "relevant" in asked:
         numbers, wrong = read_numbers(fields.get("relevant"), len(passages))
-        bad += wrong
+        note("relevance", wrong, numbers)
         if numbers or not wrong:
             relevance = {p.id: float(i in numbers) for i, p in enumerate(passages, 1)}
-    requirements, wrong = _requirements(fields.get("needs"), passages, fixed) if "needs" in asked else (fixed, 0)
-    bad += wrong
-    contradictions, wrong = (
-        _contradictions(fields.get("contradictions"), passages) if "contradictions" in asked else ((), 0)
-    )
-    bad += wrong
-    outdated, wrong = read_numbers(fields.get("outdated"), len(passages)) if "outdated" in asked else ((), 0)
-    bad += wrong
-    gaps, wrong = gaps_of(fields.get("gaps")) if "gaps" in asked else ((), 0)
-    bad += wrong
+    requirements: tuple[Requirement, ...] = fixed
+    if "needs" in asked:
+        requirements, named, wrong = _requirements(fields.get("needs"), passages, fixed)
+        note("coverage", wrong, named)
+    contradictions: tuple[Contradiction, ...] = ()
+    if "contradictions" in asked:
+        contradictions, wrong = _contradictions(fields.get("contradictions"), passages)
+        note("consistency", wrong, contradictions)
+    outdated: tuple[int, ...] = ()
+    if "outdated" in asked:
+        outdated, wrong = read_numbers(fields.get("outdated"), len(passages))
+        note("freshness", wrong, outdated)
+    gaps: tuple[Gap, ...] = ()
+    if "gaps" in asked:
+        gaps, wrong = gaps_of(fields.get("gaps"))
+        note("gaps", wrong, gaps)
     verdict = read_choice(fields.get("sufficient"), ("yes", "no"))
+    if "sufficient" in asked:
+        note("sufficiency", int(verdict is None), verdict)
     scope: TimeScope | None = read_choice(fields.get("time_scope"), get_args(TimeScope))
     return Judgement(
         relevance=relevance,
@@ -85,15 +104,20 @@ def judgement_of(
         time_scope=scope or ("now" if outdated else "timeless"),
         outdated=tuple(passages[n - 1].id for n in outdated),
         sufficient=None if verdict is None else verdict == "yes",
+        sufficiency=None if verdict is None else fields.get("sufficiency"),
         gaps=gaps,
-        unreadable=bad + ("sufficient" in asked and verdict is None) + int(fields.get("unread_grades") or 0),
+        unreadable=bad,
+        lost=tuple(lost),
     )
 
 
 def _requirements(
     value: Any, passages: Sequence[Passage], fixed: tuple[Requirement, ...]
-) -> tuple[tuple[Requirement, ...], int]:
-    """Round 1 makes the list; later rounds fill it in by the need's words, else by position, and never add to it."""
+) -> tuple[tuple[Requirement, ...], int, int]:
+    """Round 1 makes the list; later rounds fill it in by the need's words, else by position, and never add to it.
+
+    Returns the list, how many needs the reply named, and how many entries could not be read.
+    """
     items, bad = read_items(value)
     found: list[Requirement] = []
     for item in items[:MOST_NEEDS]:
@@ -106,7 +130,7 @@ def _requirements(
         ids = tuple(passages[n - 1].id for n in numbers)
         found.append(Requirement(need=need, status="covered" if ids else "missing", passage_ids=ids))
     if not fixed:
-        return tuple(found), bad
+        return tuple(found), len(found), bad
     by_need = {normalize(r.need): r for r in found}
     aligned = len(found) == len(fixed)
     filled = []
@@ -116,7 +140,7 @@ def _requirements(
             ids = tuple(dict.fromkeys((*old.passage_ids, *new.passage_ids)))
             old = old.model_copy(update={"status": "covered", "passage_ids": ids})
         filled.append(old)
-    return tuple(filled), bad
+    return tuple(filled), len(found), bad
 
 
 def _contradictions(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Contradiction, ...], int]:

@@ -1,7 +1,10 @@
-"""Warnings and the text of an abstention, in the question's language."""
+"""Warnings, what they say in detail, and the text of an abstention, in the question's language."""
+
+from collections.abc import Sequence
+from typing import Literal
 
 from reflective_rag.signatures.text import Language, language_of
-from reflective_rag.signatures.types import ResultWarning, WarningCode
+from reflective_rag.signatures.types import ClaimSupport, Contradiction, ResultWarning, StopReason, WarningCode
 
 _TEXTS: dict[WarningCode, dict[Language, str]] = {
     "low_confidence_generation": {"en": "The answer has low confidence.", "zh": "该回答的置信度较低。"},
@@ -39,11 +42,131 @@ _TEXTS: dict[WarningCode, dict[Language, str]] = {
         "en": "Judged and answered by rules, without a language model: expect less than a model would give.",
         "zh": "本回答由规则（未使用语言模型）判断并抽取，效果不及语言模型。",
     },
+    "from_memory": {
+        "en": "The answer comes from the model's own memory, without evidence.",
+        "zh": "该回答来自模型自身的记忆，没有证据支持。",
+    },
+    "answer_cut": {
+        "en": "The answer was ended by its limit on length; there may be more to say.",
+        "zh": "回答因长度上限而结束，可能还有未尽的内容。",
+    },
 }
+WARNING_OF_STOP: dict[StopReason, WarningCode] = {
+    "no_passages": "no_evidence",
+    "no_relevant_passages": "no_evidence",
+    "no_gap": "insufficient_evidence",
+    "no_new_query": "insufficient_evidence",
+    "no_new_passages": "insufficient_evidence",
+    "no_progress": "insufficient_evidence",
+    "max_rounds": "insufficient_evidence",
+    "max_segments": "answer_cut",
+    "budget_calls": "budget_exhausted",
+    "budget_tokens": "budget_exhausted",
+    "budget_seconds": "budget_exhausted",
+    "budget_retrievals": "budget_exhausted",
+    "model_error": "model_degraded",
+    "retriever_error": "retriever_degraded",
+}
+"""Every stop but `sufficient`, `single_pass` and `finished` is degraded and carries at least this warning."""
+
 _ABSTENTION: dict[Language, str] = {
     "en": "The evidence found does not answer this question.",
     "zh": "现有证据无法回答该问题。",
 }
+
+Phrase = Literal[
+    "too_long", "unstated", "apart", "unchecked", "claim", "conflict", "other", "outdated", "more", "unreadable",
+    "irrelevant", "unanswered", "not_supported", "contradicted", "usefulness", "from_memory",
+]  # fmt: skip
+_PHRASES: dict[Phrase, dict[Language, str]] = {
+    "too_long": {"en": "longer than {limit} characters", "zh": "长度超过{limit}个字符"},
+    "unstated": {"en": "not stated in the passages", "zh": "段落中没有说明"},
+    "apart": {
+        "en": "The passages say this, but not in connection with what is asked.",
+        "zh": "段落中有这一说法，但与所问之事没有联系。",
+    },
+    "unchecked": {"en": "the verdict could not be read", "zh": "判断无法读取"},
+    "claim": {"en": "“{claim}”: {problem}", "zh": "“{claim}”：{problem}"},
+    "conflict": {
+        "en": "{about}: source {a} says “{span_a}”, source {b} says “{span_b}”",
+        "zh": "{about}：来源{a}称“{span_a}”，来源{b}称“{span_b}”",
+    },
+    "other": {"en": ", so “{value}” is possible too", "zh": "，因此“{value}”也有可能"},
+    "outdated": {
+        "en": "the answer stands only in the older source: {a} says “{span_a}”, the newer {b} says “{span_b}”",
+        "zh": "该回答只见于较早的来源：来源{a}称“{span_a}”，较新的来源{b}称“{span_b}”",
+    },
+    "more": {"en": "{count} more", "zh": "另有{count}项"},
+    "unreadable": {"en": "its reply could not be read", "zh": "其回复无法读取"},
+    "irrelevant": {"en": "no passage that was found is relevant", "zh": "检索到的段落均不相关"},
+    "unanswered": {"en": "no relevant passage gives an answer", "zh": "相关段落都没有给出答案"},
+    "not_supported": {"en": "not supported: {claims}", "zh": "缺乏支持：{claims}"},
+    "contradicted": {"en": "contradicted by “{source}”: {claims}", "zh": "与“{source}”矛盾：{claims}"},
+    "usefulness": {"en": "usefulness {grade} of 5: {problem}", "zh": "有用性 {grade}/5：{problem}"},
+    "from_memory": {"en": "from the model alone, not from a passage", "zh": "仅来自模型自身，而非段落"},
+}
+"""Details in our own words. What a server, a retriever or a model wrote stays as it came."""
+
+MOST_NAMED = 3
+"""Claims or conflicts that a warning names; the rest it counts."""
+LONGEST_CLAIM, LONGEST_SPAN = 80, 160
+"""Characters of a claim and of a source's span in a warning."""
+
+
+def phrase(key: Phrase, question: str, **values: object) -> str:
+    """One of our own phrases in the question's language."""
+    return _PHRASES[key][language_of(question)].format(**values)
+
+
+def claims_detail(question: str, claims: Sequence[ClaimSupport]) -> str:
+    """Claims (shortened), each with what is wrong with it."""
+    named = [
+        phrase(
+            "claim", question, claim=shortened(c.claim, LONGEST_CLAIM), problem=problem_of(question, c).rstrip(".。")
+        )
+        for c in claims
+    ]
+    return _listed(question, named)
+
+
+def problem_of(question: str, claim: ClaimSupport) -> str:
+    """What is wrong with a claim, never empty."""
+    return claim.problem or phrase("unstated", question)
+
+
+def conflict_detail(question: str, conflicts: Sequence[Contradiction], others: Sequence[str]) -> str:
+    """Both sides of each conflict, with the value that the answer leaves out (empty where it is not known)."""
+    named = [
+        phrase("conflict", question, about=c.about, **_sides(c)) + (phrase("other", question, value=o) if o else "")
+        for c, o in zip(conflicts, others, strict=True)
+    ]
+    return _listed(question, named)
+
+
+def outdated_detail(question: str, conflict: Contradiction) -> str:
+    """The older side, which the answer follows, and the newer one."""
+    if conflict.newer == conflict.passage_a:
+        older = {"passage_a": conflict.passage_b, "span_a": conflict.span_b}
+        conflict = conflict.model_copy(update={**older, "passage_b": conflict.passage_a, "span_b": conflict.span_a})
+    return phrase("outdated", question, **_sides(conflict))
+
+
+def _sides(conflict: Contradiction) -> dict[str, str]:
+    spans = (shortened(span, LONGEST_SPAN) for span in (conflict.span_a, conflict.span_b))
+    return {"a": conflict.passage_a, "b": conflict.passage_b, **dict(zip(("span_a", "span_b"), spans, strict=True))}
+
+
+def _listed(question: str, named: Sequence[str]) -> str:
+    shown = [*named[:MOST_NAMED]]
+    if len(named) > MOST_NAMED:
+        shown.append(phrase("more", question, count=len(named) - MOST_NAMED))
+    return ("；" if language_of(question) == "zh" else "; ").join(shown)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text on one line, cut to `limit` characters with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def warning(code: WarningCode, question: str, detail: str = "") -> ResultWarning:

@@ -32,6 +32,10 @@ class RagModule(dspy.Module):
     settings: Any
     asks_model = True
     """Whether it has predictors at all."""
+    needs_model = False
+    """Whether it cannot run on rules: what it does is asking a model."""
+    needs_search = True
+    """Whether it cannot run without a `search`."""
 
     def __init__(self, search: SearchFunction | None = None, *, today: date | None = None) -> None:
         super().__init__()
@@ -49,6 +53,10 @@ class RagModule(dspy.Module):
             return self.asks_model
         predictors = self.predictors()  # a slow walk over all attributes, only needed where models are pinned
         return bool(predictors) and all(p.lm is not None for p in predictors)
+
+    def calls_per_question(self) -> tuple[int, int] | None:
+        """Fewest and most model calls that a question's plan holds, for cost estimates; None where nobody knows."""
+        return None
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer one question. Raises `ConfigError` for a question or set-up that cannot work."""
@@ -73,7 +81,13 @@ class RagModule(dspy.Module):
 
     def _start(self, question: str) -> Ledger:
         check_question(question)
-        self.search.require()
+        if self.needs_search:
+            self.search.require()
+        if self.needs_model and not self.uses_model():
+            raise ConfigError(
+                f"program `{self.name}` needs a language model and is not available on rules: configure one "
+                "(`dspy.configure(lm=…)`, or `--lm` on the command line)"
+            )
         budget: Budget = self.settings.budget
         return Ledger(budget)
 

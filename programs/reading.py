@@ -26,6 +26,7 @@ _NOTHING = {"", "none", "null", "nothing", "n/a", "na", "empty", "no passages", 
 _WORDS: dict[str, tuple[str, ...]] = {
     "yes": ("yes", "true", "y", "是", "对", "足够", "充分"),
     "no": ("no", "false", "n", "否", "不", "不是", "不足", "不够", "不充分"),
+    "continue": ("continue", "continue to use evidence", "继续", "继续使用证据"),
     "relevant": ("relevant", "highly relevant", "相关"),
     "partly": ("partly", "partially", "partially relevant", "partly relevant", "部分", "部分相关"),
     "irrelevant": ("irrelevant", "not relevant", "unrelated", "不相关", "无关"),
@@ -45,6 +46,8 @@ def read_choice(value: Any, choices: Sequence[C]) -> C | None:
     """
     if isinstance(value, bool):
         value = "yes" if value else "no"
+    if isinstance(value, int):  # a grade "4" that JSON brings as a number
+        value = str(value)
     if not isinstance(value, str):
         return None
     visible = "".join(c for c in unicodedata.normalize("NFKC", value) if unicodedata.category(c) != "Cf")

@@ -4,16 +4,19 @@ The evidence score is the weighted mean of the dimensions that apply; the enough
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from reflective_rag.programs.settings import LoopControls, Weights
-from reflective_rag.signatures.types import Assessment, Contradiction, Judgement, Passage, Support
+from reflective_rag.signatures.types import Assessment, Contradiction, Fallback, Judgement, Passage, Support
+
+CragAction = Literal["correct", "ambiguous", "incorrect"]
 
 RELEVANT = 0.5
-"""Grade from which a passage counts as relevant."""
+"""Grade from which a passage counts as relevant, unless a setting says otherwise."""
 IMPORTANT = 0.5
 """Importance from which a gap counts as important."""
 
-_SUPPORT_FACTOR: dict[Support | None, float] = {
+SUPPORT_FACTOR: dict[Support | None, float] = {
     "supported": 1.0,
     "partially": 0.8,
     None: 0.8,
@@ -23,20 +26,28 @@ _SUPPORT_FACTOR: dict[Support | None, float] = {
 
 
 def assess(
-    judgement: Judgement, passages: Sequence[Passage], weights: Weights, *, by_rules: bool = False
+    judgement: Judgement,
+    passages: Sequence[Passage],
+    controls: LoopControls,
+    *,
+    relevant_at: float = RELEVANT,
+    by_rules: bool = False,
+    fallbacks: tuple[Fallback, ...] = (),
 ) -> Assessment:
-    """Score one round's judgement over the passages that were read, best first."""
-    dimensions = {
-        "relevance": _relevance(judgement, passages),
-        "consistency": _consistency(judgement, passages),
+    """Score one round's judgement over the passages that were read."""
+    relevant = _relevant(judgement, passages, relevant_at)
+    dimensions: dict[str, float | None] = {
+        "relevance": _relevance(judgement, passages, relevant_at),
+        "consistency": _consistency(judgement, relevant),
         "coverage": _coverage(judgement),
-        "freshness": _freshness(judgement, passages),
+        "freshness": _freshness(judgement, relevant),
     }
-    score = weighted_mean(dimensions, weights)
-    return Assessment(
-        **dimensions,
-        evidence_score=score,
-        confidence=confidence(score, judgement),
+    assessment = Assessment(
+        relevance=dimensions["relevance"],
+        consistency=dimensions["consistency"],
+        coverage=dimensions["coverage"],
+        freshness=dimensions["freshness"],
+        evidence_score=weighted_mean(dimensions, controls.weights),
         requirements=judgement.requirements,
         gaps=judgement.gaps,
         contradictions=judgement.contradictions,
@@ -44,9 +55,12 @@ def assess(
         time_scope=judgement.time_scope,
         outdated=judgement.outdated,
         sufficient=judgement.sufficient,
+        sufficiency=judgement.sufficiency,
         unreadable=judgement.unreadable,
         by_rules=by_rules,
+        fallbacks=fallbacks,
     )
+    return assessment.model_copy(update={"confidence": confidence(assessment, controls)})
 
 
 def weighted_mean(dimensions: dict[str, float | None], weights: Weights) -> float:
@@ -59,27 +73,31 @@ def weighted_mean(dimensions: dict[str, float | None], weights: Weights) -> floa
     return min(1.0, sum(weight * value for weight, value in pairs) / total) if total else 0.0
 
 
-def _relevance(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
-    """Mean grade of the kept passages (grade > 0), best first, weighted 1/rank.
+def _relevant(judgement: Judgement, passages: Sequence[Passage], relevant_at: float) -> list[Passage]:
+    """The passages that count: graded relevant, not graded at all, or a side of a contradiction."""
+    sides = {i for c in judgement.contradictions for i in (c.passage_a, c.passage_b)}
+    return [p for p in passages if p.id in sides or judgement.relevance.get(p.id, 1.0) >= relevant_at]
 
-    0 when none is kept, None when none was graded. Passages that were judged irrelevant are dropped from the mean, so
-    extra distractors cannot lower it.
+
+def _relevance(judgement: Judgement, passages: Sequence[Passage], relevant_at: float) -> float | None:
+    """Mean grade of the relevant passages, best first, weighted 1/rank; the best grade where none is relevant.
+
+    None when none was graded. What was judged irrelevant is no part of the mean, so extra distractors cannot lower it.
     """
-    grades = [judgement.relevance[p.id] for p in passages if p.id in judgement.relevance]
+    grades = sorted((judgement.relevance[p.id] for p in passages if p.id in judgement.relevance), reverse=True)
     if not grades:
         return None
-    kept = sorted((grade for grade in grades if grade > 0), reverse=True)
+    kept = [grade for grade in grades if grade >= relevant_at] or grades[:1]
     weights = [1 / rank for rank in range(1, len(kept) + 1)]
-    return sum(w * g for w, g in zip(weights, kept, strict=True)) / sum(weights) if kept else 0.0
+    return sum(w * g for w, g in zip(weights, kept, strict=True)) / sum(weights)
 
 
-def _consistency(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
+def _consistency(judgement: Judgement, relevant: Sequence[Passage]) -> float | None:
     """1 minus the share of relevant passages in an unresolved contradiction; None for one passage alone."""
-    relevant = [p.id for p in passages if judgement.relevance.get(p.id, 1.0) > 0]
     if len(relevant) < 2:
         return None
     involved = {i for c in unresolved(judgement.contradictions) for i in (c.passage_a, c.passage_b)}
-    return 1.0 - len(involved & set(relevant)) / len(relevant)
+    return 1.0 - len(involved & {p.id for p in relevant}) / len(relevant)
 
 
 def _coverage(judgement: Judgement) -> float | None:
@@ -88,12 +106,15 @@ def _coverage(judgement: Judgement) -> float | None:
     return sum(r.status == "covered" for r in needs) / len(needs) if needs else None
 
 
-def _freshness(judgement: Judgement, passages: Sequence[Passage]) -> float | None:
-    """Share of the relevant, dated passages that fit the question's time; None if timeless or without dates."""
+def _freshness(judgement: Judgement, relevant: Sequence[Passage]) -> float | None:
+    """Share of the relevant, dated passages that fit the question's time; None if timeless or without dates.
+
+    A passage is dated by its field, or by its text where the critic found it outdated; an unknown date is neutral.
+    """
     if judgement.time_scope == "timeless":
         return None
-    dated = [p.id for p in passages if p.published and judgement.relevance.get(p.id, 1.0) > 0]
-    return 1.0 - len(set(dated) & set(judgement.outdated)) / len(dated) if dated else None
+    dated = {p.id for p in relevant if p.published or p.id in judgement.outdated}
+    return 1.0 - len(dated & set(judgement.outdated)) / len(dated) if dated else None
 
 
 def unresolved(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
@@ -101,7 +122,7 @@ def unresolved(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
     return [c for c in contradictions if c.newer is None]
 
 
-def confidence(score: float, judgement: Judgement, support: Support | None = "supported") -> float:
+def confidence(assessment: Assessment, controls: LoopControls, support: Support | None = "supported") -> float:
     """Chance-like 0..1, before any calibration.
 
     Score × support factor × .85 per important requirement that is missing × .7 per unresolved contradiction × .7 if the
@@ -109,10 +130,28 @@ def confidence(score: float, judgement: Judgement, support: Support | None = "su
 
     Not a probability: a fitted calibration replaces it where the artefact has one.
     """
-    value = score * _SUPPORT_FACTOR[support]
-    value *= 0.85 ** sum(r.status == "missing" and r.important for r in judgement.requirements)
-    value *= 0.7 ** len(unresolved(judgement.contradictions))
-    return round(value * (0.7 if judgement.sufficient is False else 1.0), 6)
+    value = assessment.evidence_score * SUPPORT_FACTOR[support]
+    value *= 0.85 ** sum(r.status == "missing" and r.important for r in assessment.requirements)
+    value *= 0.7 ** len(unresolved(assessment.contradictions))
+    return round(value * (0.7 if says_sufficient(assessment, controls) is False else 1.0), 6)
+
+
+def says_sufficient(assessment: Assessment, controls: LoopControls) -> bool | None:
+    """The critic's own verdict, by its probability where there is one; None when it gave none."""
+    if assessment.sufficiency is not None:
+        return assessment.sufficiency >= controls.sufficient_at
+    return assessment.sufficient
+
+
+def crag_action(assessment: Assessment, controls: LoopControls, lower: float = 0.3) -> CragAction:
+    """The three-way view of CRAG (Yan et al., 2024, arXiv 2401.15884, section 4.3) on an assessment.
+
+    `correct` where the loop would answer, `incorrect` where relevance is below `lower` or nothing was judged,
+    `ambiguous` in between. (The paper grades passages with a trained evaluator and two thresholds a data set.)
+    """
+    if is_enough(assessment, controls.model_copy(update={"stop_when_enough": True})):
+        return "correct"
+    return "incorrect" if (assessment.relevance or 0.0) < lower else "ambiguous"
 
 
 def is_enough(assessment: Assessment, controls: LoopControls) -> bool:
@@ -129,7 +168,7 @@ def is_enough(assessment: Assessment, controls: LoopControls) -> bool:
         return False
     if stale(assessment):
         return False
-    return not (controls.respect_verdict and assessment.sufficient is False)
+    return not (controls.respect_verdict and says_sufficient(assessment, controls) is False)
 
 
 def stale(assessment: Assessment) -> bool:

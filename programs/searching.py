@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Any, Self, TypeVar
 
+from reflective_rag.programs.foreign import as_mapping, as_search
 from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.text import content_hash
 from reflective_rag.signatures.types import Passage
@@ -26,12 +27,17 @@ class SearchHandle:
     A copied client (Weaviate, say) breaks.
     """
 
-    def __init__(self, search: SearchFunction | None) -> None:
+    def __init__(self, search: Any) -> None:
         if search is not None and not callable(search):
-            raise ConfigError(f"`search` must be a callable `search(query, k)`, got {type(search).__name__}")
+            foreign = as_search(search)
+            if foreign is None:
+                raise ConfigError(
+                    "`search` must be a callable `search(query, k)`, or a retriever of LangChain, LlamaIndex or "
+                    f"Haystack; got {type(search).__name__}"
+                )
+            search = foreign
         self._search = search
-        call = getattr(search, "__call__", None)  # noqa: B004 - the bound method, to see whether it is a coroutine function
-        self.is_async = inspect.iscoroutinefunction(search) or inspect.iscoroutinefunction(call)
+        self.is_async = is_async(search)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -52,15 +58,23 @@ class SearchHandle:
         """Search in this thread; an async search function gets an event loop of its own."""
         found = self.require()(query, k)
         if inspect.isawaitable(found):
-            found = _finish(found)
+            found = finish(found)
         return as_passages(found, k)
 
     async def acall(self, query: str, k: int) -> list[Passage]:
         """Search without blocking the event loop; its end does not wait for the thread of a plain function."""
-        if self.is_async:
-            found: Any = self.require()(query, k)
+        search = self.require()
+        acall = search if self.is_async else getattr(search, "acall", None)
+        if acall is not None and is_async(acall):
+            found: Any = acall(query, k)
             return as_passages(await found, k)
         return await asyncio.wrap_future(in_daemon_thread(lambda: self(query, k)))
+
+
+def is_async(function: Any) -> bool:
+    """Whether calling it gives a coroutine: an `async def`, or an object whose `__call__` is one."""
+    call = getattr(function, "__call__", None)  # noqa: B004 - the bound method, to see whether it is a coroutine function
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
@@ -80,7 +94,7 @@ def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _finish(awaitable: Awaitable[Any]) -> Any:
+def finish(awaitable: Awaitable[Any]) -> Any:
     """The result of an awaitable, also where this thread's event loop is already running (a notebook)."""
 
     async def wait() -> Any:
@@ -115,9 +129,11 @@ def _as_passage(item: Any) -> Passage:
         return Passage(id=f"p-{content_hash(item)}", text=item)
     if isinstance(item, Mapping):
         return _from_mapping(item)
+    if (fields := as_mapping(item)) is not None:
+        return _from_mapping(fields)
     raise ContractError(
         f"`search` returned an item of type {type(item).__name__}; "
-        "expected a Passage, a dict with a `text`, or a string"
+        "expected a Passage, a dict with a `text`, a document of LangChain, LlamaIndex or Haystack, or a string"
     )
 
 
@@ -140,7 +156,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Passage:
         source=str(item.get("source") or ""),
         published=next((d for k in _DATE_KEYS if (d := read_date(item.get(k)))), None),
         score=float(score) if isinstance(score, int | float) else None,
-        metadata={**metadata, **{k: v for k, v in item.items() if k not in known}},
+        metadata={str(k): v for k, v in (*metadata.items(), *((k, v) for k, v in item.items() if k not in known))},
     )
 
 

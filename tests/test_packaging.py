@@ -208,6 +208,7 @@ def test_the_version_is_the_same_everywhere() -> None:
         ("[tool.mypy.overrides]", "module"),
         ("project", "dependencies"),
         ("project.optional-dependencies", "local"),
+        ("project.optional-dependencies", "models"),
         ("dependency-groups", "dev"),
     ],
 )

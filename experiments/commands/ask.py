@@ -68,7 +68,7 @@ def command(
     with only_results():
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
         system = pick_system(program, artifact, model, options=chosen, today=today.date() if today else None)
-        with progress_bar() as bar:
+        with progress_bar(short=True) as bar:
             indexing = partial(bar, "indexing passages")
             search = open_search(corpus or ["sample"], embedder=embedder, progress=indexing)
         with search, asking(model):
@@ -92,25 +92,24 @@ def _answer(program: "RagModule", question: str, events_to: Any, *, stream: bool
         if event.kind == "result":
             result = result_of(event.result)
         else:
-            _tell(event, events_to, json=json)
+            _tell(event, events_to, question, json=json)
     assert result is not None, "a stream ends with the result"
     return result
 
 
-def _tell(event: "Event", to: Any, *, json: bool) -> None:
-    from json import dumps
+def _tell(event: "Event", to: Any, question: str, *, json: bool) -> None:
+    from reflective_rag.experiments.console import json_text
+    from reflective_rag.experiments.wording import event_text
+    from reflective_rag.signatures.text import language_of
 
     if json:
         line: dict[str, Any] = {"event": event.kind}
         line |= {"step": event.step} if event.step else {}
         line |= {"queries": list(event.queries)} if event.queries else {}
         line |= {"round": event.round.model_dump(mode="json")} if event.round else {}
-        text = dumps(line, ensure_ascii=False)
-    elif event.kind == "round" and event.round is not None:
-        decision = event.round.decision
-        text = f"· round {event.round.number}: {decision.action}, {decision.reason}" if decision else "· round"
+        text = json_text(line)
     else:
-        text = f"· {event.step} {event.kind}" + (f": {'; '.join(event.queries)}" if event.queries else "")
+        text = f"· {event_text(event, language_of(question))}"
     to.write(text + "\n")
     to.flush()
 
@@ -130,10 +129,11 @@ def _refuse_silent_failure(result: "Result", model: "Model") -> None:
 def _show(document: dict[str, Any], result: "Result", notes: list[str], *, json: bool, stream: bool) -> None:
     from reflective_rag.experiments.console import note, print_json
     from reflective_rag.experiments.printing import print_answer
+    from reflective_rag.signatures.text import language_of
 
     if json:
         print_json({"event": "result", **document} if stream else document, indent=None if stream else 2)
         return
-    print_answer(result, document["lm"])
+    print_answer(result, document["lm"], language_of(document["question"]))
     for text in notes:
         note(text)

@@ -1,31 +1,170 @@
-"""`reflective-rag bench`: what our code costs on top of the model, as ratios measured in one run."""
+"""`reflective-rag bench`: what our code costs on top of the model, and how often the critics are right."""
 
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
 from reflective_rag.experiments import options
 
+_LOOP, _CRITICS = "bench loop", "bench critics"
+
+Backends = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES", help="Who judges: any of `rules`, `embedder`, `lm`, with commas.", rich_help_panel=_CRITICS
+    ),
+]
+Judgements = Annotated[
+    str | None,
+    typer.Option(
+        "--judgement",
+        metavar="NAMES",
+        show_default="all",
+        help="`relevance`, `sufficiency`, `consistency`, `freshness`, `support`, with commas.",
+        rich_help_panel=_CRITICS,
+    ),
+]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="`NAME.train.jsonl` and `NAME.dev.jsonl` files (repeatable), or `sample`.",
+        rich_help_panel=_CRITICS,
+    ),
+]
+Shared = Annotated[
+    Path, typer.Option("--shared", metavar="DIR", help="Folder of such files.", rich_help_panel=_CRITICS)
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=2,
+        metavar="N",
+        show_default="rules 400, embedder 200, lm 22",
+        help="Dev cases a judgement and language; half as many to tune on.",
+        rich_help_panel=_CRITICS,
+    ),
+]
+Rows = Annotated[
+    Path | None,
+    typer.Option(
+        "--rows", metavar="FILE", help="Keep every verdict; go on where it stopped.", rich_help_panel=_CRITICS
+    ),
+]
+
 
 def command(
     what: Annotated[
-        Literal["loop"], typer.Argument(help="`loop`: imports, overhead, side-by-side calls, throughput.")
+        Literal["loop", "critics"],
+        typer.Argument(help="`loop`: imports, overhead, side-by-side calls, throughput. `critics`: every judgement."),
     ] = "loop",
-    repeats: Annotated[int, typer.Option(min=3, help="Measurements of each figure; medians are reported.")] = 9,
+    repeats: Annotated[
+        int,
+        typer.Option(min=3, help="Measurements of each figure; medians are reported.", rich_help_panel=_LOOP),
+    ] = 9,
+    data: Data = None,
+    shared: Shared = Path("../shared/data"),
+    judgement: Judgements = None,
+    backend: Backends = "rules,embedder",
+    lm: options.Lm = None,
+    limit: Limit = None,
+    seed: Annotated[int, typer.Option(help="Of sample and intervals.", rich_help_panel=_CRITICS)] = 0,
+    rows: Rows = None,
     json: options.Json = False,
 ) -> None:
-    """Measure the loop against bare DSPy on a model of known latency. Needs a quiet machine; asks no real model."""
-    from reflective_rag.experiments.bench.loop import run
-    from reflective_rag.experiments.bench.machine import facts
-    from reflective_rag.experiments.console import only_results, print_json
+    """Measure the loop against bare DSPy (needs a quiet machine, asks no model), or the critics against labels.
 
-    with only_results():
-        rows = run(repeats)
-    report = {"bench": what, "machine": facts(), "rows": rows}
+    `bench critics` tunes a threshold on `*.train.jsonl` and reports `*.dev.jsonl`.
+    """
+    from reflective_rag.experiments.bench.machine import facts
+    from reflective_rag.experiments.console import print_json
+
+    if what == "loop":
+        report: dict[str, Any] = {"bench": what, "rows": _loop(repeats)}
+        show = _print
+    else:
+        from reflective_rag.experiments.bench.critics_print import show as show_critics
+
+        names = _names("--backend", backend, ("rules", "embedder", "lm"))
+        judgements = _names("--judgement", judgement, None)
+        report = {"bench": what, **_critics(data, shared, judgements, names, lm, limit, seed, rows)}
+        show = show_critics
+    report["machine"] = facts()
     if json:
         print_json(report)
     else:
-        _print(report)
+        show(report)
+
+
+def _loop(repeats: int) -> list[dict[str, Any]]:
+    from reflective_rag.experiments.bench.loop import run
+    from reflective_rag.experiments.console import only_results
+
+    with only_results():
+        return run(repeats)
+
+
+def _names(option: str, text: str | None, known: tuple[str, ...] | None) -> list[Any]:
+    """The names of a list with commas. Raises `ConfigError` for one that is not known."""
+    from reflective_rag.data.twins import Judged
+    from reflective_rag.signatures.errors import ConfigError
+
+    known = known or get_args(Judged)
+    names = [name.strip() for name in (text or ",".join(known)).split(",") if name.strip()]
+    wrong = [name for name in names if name not in known]
+    if wrong or not names:
+        valid, got = ", ".join(f"`{name}`" for name in known), wrong[0] if wrong else text
+        raise ConfigError(f"`{option}` must be one or several of {valid} (with commas), got {got!r}")
+    return list(dict.fromkeys(names))
+
+
+def _critics(
+    data: list[str] | None,
+    shared: Path,
+    judgements: list[Any],
+    backends: list[str],
+    lm: str | None,
+    limit: int | None,
+    seed: int,
+    rows: Path | None,
+) -> dict[str, Any]:
+    from contextlib import nullcontext
+
+    from reflective_rag.experiments.bench import critics
+    from reflective_rag.experiments.bench.critics_data import load
+    from reflective_rag.experiments.console import note, only_results, progress_bar
+    from reflective_rag.experiments.models import asking, open_model, ping
+    from reflective_rag.signatures.errors import ConfigError
+
+    model = open_model(lm) if "lm" in backends else None
+    if model is not None and model.is_rules:
+        raise ConfigError("the back end `lm` needs a model: give `--lm MODEL`, or leave `lm` out of `--backend`")
+    found = load(data, shared, judgements, seed=seed)
+    sizes = {name: limit or critics.LIMITS[name] for name in backends}
+    about = (
+        f"dev cases a judgement and language: {', '.join(f'{name} ≤ {size}' for name, size in sizes.items())}; half as "
+        f"many of train for the thresholds; true and false alike, data sets and kinds in turn, seed {seed}"
+    )
+    if model is not None:
+        calls = critics.planned_calls(found, judgements, limit=limit, seed=seed)
+        about += f"; `{model.name}`, at most {calls} calls"
+        note(f"at most {calls} calls to `{model.name}`; replies are cached, so the same command goes on where it stops")
+        ping(model)
+    with only_results(), progress_bar() as progress, asking(model) if model else nullcontext():
+        report = critics.run(
+            found,
+            backends,
+            judgements=judgements,
+            model=model,
+            limit=limit,
+            seed=seed,
+            rows=rows,
+            progress=progress,
+        )
+    return {"about": about, "limits": sizes, "lm": model.name if model else None, **report}
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -37,13 +37,13 @@ def command(
     reflective-rag compare naive reflective artifacts/my --data sample:dev
     """
     from reflective_rag.data.records import pool
-    from reflective_rag.experiments.comparing import check_names, tracked_comparison
+    from reflective_rag.experiments.comparing import check_baseline, check_names, tracked_comparison
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import load_data, open_search, search_note
     from reflective_rag.experiments.measuring import check_metric
     from reflective_rag.experiments.models import asking, open_model, ping
     from reflective_rag.experiments.recipes import OWN
-    from reflective_rag.experiments.systems import any_system, parse_options
+    from reflective_rag.experiments.systems import any_system, parse_options, searches
     from reflective_rag.experiments.tracking import check_store
 
     names = corpus or [OWN]
@@ -53,7 +53,10 @@ def command(
         check_metric(metric)
         check_names(systems)
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
-        built = [any_system(name, model, options=parse_options(None, k=k)) for name in systems]
+        built = [
+            any_system(name, model, options=parse_options(None, k=k if searches(name) else None)) for name in systems
+        ]
+        check_baseline(built, model)
         check_store(tracking)
         ping(model)
         about = {"lm": model.name, "data": data, "corpus": names, "embedder": embedder, "systems": systems}
@@ -69,17 +72,19 @@ def command(
 
 def _show(document: dict[str, Any], *, json: bool) -> None:
     from reflective_rag.experiments.console import note, out, print_json
+    from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import difference_table, summary_table
 
     if json:
         print_json(document)
         return
-    compared = document["systems"]
+    compared = [each for each in document["systems"] if "not_available" not in each]
     title = f"{document['n']} questions of {document['data']}"
-    out.print(summary_table([(f"{each['system']} ({each['lm']})", each) for each in compared], title=title))
+    columns = [(f"{each['system']} ({each['lm']})", each) for each in compared]
+    out.print(summary_table(columns, title, recorded=is_recording(document["lm"])))
     if len(compared) > 1:
         out.print(difference_table(compared, document["baseline"]))
-    for text in dict.fromkeys([*document["notes"], *(text for each in compared for text in each["notes"])]):
+    for text in dict.fromkeys([*document["notes"], *(text for each in document["systems"] for text in each["notes"])]):
         note(text)
     if document["run_id"]:
         out.print(f"MLflow run {document['run_id']}")

@@ -100,12 +100,13 @@ def _range(ends: dict[str, int]) -> str:
 
 def _print_outcome(document: dict[str, Any]) -> None:
     from reflective_rag.experiments.console import out
+    from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import summary_table
 
     columns = []
     for split in document["after"]:
         columns += [(f"{split} before", document["before"][split]), (f"{split} after", document["after"][split])]
-    out.print(summary_table(columns))
+    out.print(summary_table(columns, recorded=is_recording(document["lm"])))
     for name, value in document["chosen"].items():
         out.print(f"{name}: {value}", markup=False)
     if not document["chosen"]:

@@ -82,16 +82,14 @@ def command(
 
 def _show(document: dict[str, Any], name: str, *, json: bool) -> None:
     from reflective_rag.experiments.console import note, out, print_json
+    from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import summary_table
 
     if json:
         print_json(document)
         return
-    out.print(
-        summary_table(
-            [(f"{name} ({document['lm']})", document)], title=f"{document['n']} questions of {document['data']}"
-        )
-    )
+    title, lm = f"{document['n']} questions of {document['data']}", document["lm"]
+    out.print(summary_table([(f"{name} ({lm})", document)], title, recorded=is_recording(lm)))
     for text in document["notes"]:
         note(text)
     if document["data"].startswith("sample:"):

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from reflective_rag.data.records import Record
 from reflective_rag.optimizers.metrics import AnswerMetric
+from reflective_rag.programs.claims import MAX_CLAIMS
 from reflective_rag.programs.module import RagModule
 
 
@@ -80,13 +81,19 @@ def calls_per_run(program: RagModule) -> tuple[int, int]:
     """Fewest and most model calls of one question: one round that suffices, or all rounds, rewrites and a repair."""
     if not program.predictors():
         return 0, 0
+    if (told := program.calls_per_question()) is not None:
+        return told
     settings = program.settings
-    if program.name == "naive":
-        return 1, 1
     rounds = program.controls.values.max_rounds
-    each = {"paired": 2, "fused": 1, "separate": 5 + settings.max_passages, "rules": 0}[settings.mode]
-    last = int(settings.mode == "rules") + int(settings.support_check == "lm")
-    # A rewrite, and in `separate` the call that names the gaps; rules do both themselves.
-    between = {"separate": 2, "rules": 0}.get(settings.mode, 1)
-    repairs = (1 + (settings.support_check == "lm")) if settings.repair and settings.support_check != "off" else 0
-    return each + last, rounds * each + (rounds - 1) * between + last + repairs
+    judged = program.assessor.judged_by("lm")
+    narrow = settings.mode in ("separate", "rules")
+    each = int(settings.mode != "rules")  # the draft
+    if narrow:
+        each += sum(settings.max_passages if name == "relevance" else 1 for name in judged if name != "gaps")
+    else:
+        each += int(settings.mode == "paired" and bool(judged))
+    between = int(settings.mode != "rules") + int(narrow and "gaps" in judged)  # a rewrite, and the gaps' own call
+    last = int(settings.mode == "rules")
+    checks = (1, MAX_CLAIMS) if settings.critics.support == "lm" else (0, 0)
+    repairs = 1 + checks[1] if settings.repair and settings.critics.support != "off" else 0
+    return each + last + checks[0], rounds * each + (rounds - 1) * between + last + checks[1] + repairs

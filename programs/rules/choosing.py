@@ -38,7 +38,9 @@ _UNITS = {
 
 
 def choose(evidence: Evidence) -> Draft:
-    """Answer "A or B": by dates or numbers where the question compares, else by which page fits the rest of the question better.
+    """Answer "A or B": by dates or numbers where the question compares.
+
+    Otherwise by which page fits the rest of the question better.
 
     Empty when a page for either option is missing, or when the two come out even.
     """
@@ -65,7 +67,7 @@ def choose(evidence: Evidence) -> Draft:
 
 
 def _in_one_page(evidence: Evidence, page: Page) -> Draft:
-    """The option named by the sentence that holds most of the asked property, where a sentence names just one of the two."""
+    """The option named by the sentence that holds most of the asked property and names just one."""
     first, second = (fold(option) for option in evidence.question.options)
     for line in _by_property(evidence, page):
         named = [option in fold(line.text) for option in (first, second)]
@@ -88,7 +90,10 @@ def _direction(text: str, language: str) -> int:
 
 
 def _values(evidence: Evidence, pages: Sequence[Page]) -> tuple[float, float] | None:
-    """The two values that the question compares: days for dates and life spans, else amounts of one unit that both pages give."""
+    """The two values that the question compares.
+
+    These are days for dates and life spans, else amounts of one unit that both pages give.
+    """
     question = evidence.question
     stepped = [_hop(evidence, page) for page in pages]
     lines = [_by_property(evidence, page) for page in stepped]
@@ -149,9 +154,9 @@ def _hop(evidence: Evidence, page: Page) -> Page:
         evidence.question.text,
     ):
         return page
-    text = fold(page.passage.text)
+    text = fold(page.text)
     for other in evidence.pages:
-        title = fold(core_title(other.passage.title))
+        title = fold(core_title(other.name))
         if other is not page and len(title) > 3 and title in text and title not in fold(evidence.question.text):
             return other
     return page

@@ -8,12 +8,6 @@ from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.words import NEGATION_EN, NEGATION_ZH
 from reflective_rag.signatures.types import Draft
 
-MIN_STATEMENT = 0.6
-"""Least coverage of a yes/no question's terms by one sentence (with title and neighbours) that decides it."""
-
-MIN_PROPERTY = 0.5
-"""Least coverage of the asked property by the passage about an entity that counts as "it is so"."""
-
 _SAME = re.compile(r"\b(?:same|both)\b|同一|相同|都是|均为|都", re.IGNORECASE)
 _SAME_STRICT = re.compile(r"\bsame\b|同一|相同", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -44,7 +38,10 @@ def decide(evidence: Evidence) -> Draft:
 
 
 def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
-    """The answer to a yes/no question, and how much of the question the deciding sentence holds (0 when two pages had to be compared)."""
+    """The answer to a yes/no question, and how much of the question the deciding sentence holds.
+
+    That is 0 when two pages had to be compared.
+    """
     question = evidence.question
     yes, no = ("是", "否") if question.language == "zh" else ("yes", "no")
     subjects = question.entities[:2]
@@ -68,7 +65,7 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
         default=None,
     )
     coverage = evidence.coverage(line.context) if line else 0.0
-    if line is None or coverage < MIN_STATEMENT:
+    if line is None or coverage < evidence.settings.min_statement:
         return Draft(answer=""), 0.0
     flipped = negated(line.text) != negated(question.text)
     return Draft(answer=no if flipped else yes, cited=(evidence.pages[line.page].passage.id,)), coverage
@@ -86,8 +83,8 @@ def page_about(evidence: Evidence, subject: str) -> Page | None:
     name = fold(core_title(subject)).removeprefix("the ")
     best: tuple[int, int, Page] | None = None
     for page in evidence.pages:
-        title = fold(core_title(page.passage.title)).removeprefix("the ")
-        at = fold(page.passage.text).find(name)
+        title = fold(core_title(page.name)).removeprefix("the ")
+        at = fold(page.text).find(name)
         rank = 0 if title == name else 1 if title and (name in title or title in name) else 2
         if rank < 2 or at >= 0:
             key = (rank, at if at >= 0 else 10**6, page)
@@ -111,11 +108,11 @@ def _share_value(evidence: Evidence, a: Page, b: Page) -> bool:
                 found |= {
                     word if has_cjk(word) else word[:4] for word in words if stem(word) not in asked and len(word) > 1
                 }
-        return found - {fold(word)[:4] for word in page.passage.title.split()}
+        return found - {fold(word)[:4] for word in page.name.split()}
 
     return not marks(a).isdisjoint(marks(b))
 
 
 def _both_hold(evidence: Evidence, a: Page, b: Page) -> bool:
     wanted = [not term.entity for term in evidence.question.terms]
-    return all(evidence.coverage(page.own, wanted) >= MIN_PROPERTY for page in (a, b))
+    return all(evidence.coverage(page.own, wanted) >= evidence.settings.min_property for page in (a, b))

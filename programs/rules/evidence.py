@@ -4,32 +4,39 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reflective_rag.programs.rules.matching import fold, has_cjk, hits
+from reflective_rag.programs.rules.cutting import stretches
+from reflective_rag.programs.rules.instructions import is_instruction
+from reflective_rag.programs.rules.matching import fold, has_cjk, hits, stands_in
 from reflective_rag.programs.rules.question import Question
-from reflective_rag.signatures.text import sentences
+from reflective_rag.programs.rules.settings import DEFAULTS, RuleSettings
 from reflective_rag.signatures.types import Passage
 
 TITLE, NEIGHBOUR, PAGE, LINK = 0.9, 0.5, 0.25, 0.5
-"""What a term is worth to a sentence when it stands in the title, the sentence next to it, elsewhere in the passage, or in a sentence of
-another passage that names this passage's title (one hop of a chain). In the sentence itself it is worth 1."""
+"""What a term is worth to a sentence when it stands in the title, the sentence next to it, elsewhere in the passage, or
+in a sentence of another passage that names this passage's title (one hop of a chain). In the sentence itself it is
+worth 1."""
 
 CHAIN = 0.95
-"""What a linked term is worth instead of LINK to a sentence that brings a term the linking passage lacks: *director of X* there, *born* here."""
+"""What a linked term is worth instead of LINK to a sentence that brings a term the linking passage lacks: *director of
+X* there, *born* here."""
 
 RARE_OVER = 10
-"""Passage count that document frequency is taken over at least, so that the weights of a small pool do not swing with every passage."""
-
-MAX_LINE = 600
-"""Longest sentence in characters; keeps every rule linear in the length of a passage."""
+"""Passage count that document frequency is taken over at least, so that the weights of a small pool do not swing with
+every passage."""
 
 _PARENTHESES = re.compile(r"\s*[（(][^）)]*[）)]\s*$")
+
+_WORDS = re.compile(r"[^\W_]")
 
 Hits = tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Line:
-    """One sentence: offsets into the passage text, the terms it holds itself, and the terms it holds with its surroundings."""
+    """One sentence: offsets into the passage text, and terms.
+
+    `own` are the terms it holds itself, `context` those it holds with its surroundings.
+    """
 
     page: int
     text: str
@@ -41,26 +48,39 @@ class Line:
 
 @dataclass(frozen=True)
 class Page:
-    """One passage. `linked` holds the terms of the sentences elsewhere that name its title."""
+    """One passage. `linked` holds the terms of the sentences elsewhere that name its title, `named_by` those pages.
+
+    `text` is the passage's text with every instruction replaced by as many spaces, so that offsets hold in both; `name`
+    is its title, or empty where that is an instruction. Rules read these two, never `passage.text`.
+    """
 
     index: int
     passage: Passage
+    text: str
+    name: str
     title: Hits
     own: Hits
     linked: Hits
     lines: tuple[Line, ...]
+    named_by: tuple[int, ...] = ()
+    asked: bool = False
+    """Whether the question names its title."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All pages of one question, and the weight of each term (prior × rarity over the pages)."""
+    """All pages of one question, the weight of each term (prior × rarity over the pages), and the thresholds."""
 
     question: Question
     weights: Hits
     pages: tuple[Page, ...]
+    settings: RuleSettings = DEFAULTS
 
     def coverage(self, found: Hits, only: Sequence[bool] | None = None) -> float:
-        """Weighted share of the question's terms in `found`, 0..1; with `only`, of the marked terms. 0 when there are none."""
+        """Weighted share of the question's terms in `found`, 0..1; with `only`, of the marked terms.
+
+        0 when there are none.
+        """
         marks = only if only is not None else [True] * len(found)
         total = sum(w for w, use in zip(self.weights, marks, strict=True) if use)
         return sum(w * h for w, h, use in zip(self.weights, found, marks, strict=True) if use) / total if total else 0.0
@@ -76,41 +96,59 @@ def scale(vector: Hits, factor: float) -> Hits:
     return tuple(value * factor for value in vector)
 
 
-def gather(question: Question, passages: Sequence[Passage]) -> Evidence:
+@dataclass(frozen=True)
+class _Cut:
+    """A passage cut into sentences, each with its offsets, its terms and its folded text.
+
+    Title and text as in `Page`.
+    """
+
+    passage: Passage
+    text: str
+    name: str
+    title: Hits
+    pieces: list[tuple[str, int, int, Hits]]
+    folded: list[str]
+
+
+def gather(question: Question, passages: Sequence[Passage], settings: RuleSettings | None = None) -> Evidence:
     """Cut the passages into lines and match the question's terms in them."""
-    terms = question.terms
-    raw: list[tuple[Passage, Hits, list[tuple[str, int, int, Hits]]]] = []
-    for passage in passages:
-        cut = [(text, start, end, hits(terms, text)) for text, start, end in _pieces(passage.text)]
-        raw.append((passage, hits(terms, passage.title), cut))
-    own = [merge(title, *(line[3] for line in cut)) for _, title, cut in raw]
+    cuts = [_cut(question, passage) for passage in passages]
+    own = [merge(cut.title, *(piece[3] for piece in cut.pieces)) for cut in cuts]
     weights = _weights(question, own)
-    links = _links(question, raw)
-    pages = tuple(
-        Page(i, passage, title, own[i], links[i], _lines(i, title, own[i], links[i], cut))
-        for i, (passage, title, cut) in enumerate(raw)
-    )
-    return Evidence(question, weights, pages)
+    pages = []
+    for i, (cut, link) in enumerate(zip(cuts, _links(question, cuts), strict=True)):
+        lines = _lines(i, cut.title, own[i], link.terms, cut.pieces)
+        pages.append(
+            Page(i, cut.passage, cut.text, cut.name, cut.title, own[i], link.terms, lines, link.pages, link.asked)
+        )
+    return Evidence(question, weights, tuple(pages), settings or DEFAULTS)
 
 
-def _pieces(text: str) -> list[tuple[str, int, int]]:
-    """Sentences with offsets; one longer than `MAX_LINE` (tables, text without punctuation) is cut, at a space where there is one near."""
-    pieces = []
-    for sentence in sentences(text):
-        start = sentence.start
-        while sentence.end - start > MAX_LINE:
-            space = text.rfind(" ", start + MAX_LINE // 2, start + MAX_LINE)
-            end = space if space > 0 else start + MAX_LINE
-            pieces.append((text[start:end], start, end))
-            start = end + (1 if space > 0 else 0)
-        pieces.append((text[start : sentence.end], start, sentence.end))
-    return pieces
+def _cut(question: Question, passage: Passage) -> _Cut:
+    terms, text = question.terms, passage.text
+    pieces: list[tuple[str, int, int, Hits]] = []
+    kept: list[str] = []
+    before, position = "", 0
+    for piece, start, end in stretches(text):
+        if not _WORDS.search(piece):
+            continue
+        if is_instruction(piece, before):
+            kept += [text[position:start], " " * (end - start)]
+            position = end
+        else:
+            pieces.append((piece, start, end, hits(terms, piece)))
+        before = piece
+    name = "" if is_instruction(passage.title) else passage.title
+    clean = "".join([*kept, text[position:]])
+    return _Cut(passage, clean, name, hits(terms, name), pieces, [fold(piece[0]) for piece in pieces])
 
 
 def _weights(question: Question, own: list[Hits]) -> Hits:
     """Prior × rarity. Rarity = 1 − df / (2·max(N, RARE_OVER)): a term of every passage weighs half, a unique one all.
 
-    The usual logarithm has no bound, so unrelated passages could move a grade at will; this form moves each weight by a factor of 2 at most.
+    The usual logarithm has no bound, so unrelated passages could move a grade at will; this form moves each weight by
+    a factor of 2 at most.
     """
     size = max(len(own), RARE_OVER)
     return tuple(term.weight * (1 - sum(h[i] > 0 for h in own) / (2 * size)) for i, term in enumerate(question.terms))
@@ -130,25 +168,37 @@ def _lines(
     return tuple(lines)
 
 
-def _links(question: Question, raw: list[tuple[Passage, Hits, list[tuple[str, int, int, Hits]]]]) -> list[Hits]:
-    """For each passage, the terms of the sentences of *other* passages that name its title; a title the question itself names is no link."""
+@dataclass(frozen=True)
+class _Link:
+    """Who names the title of a page: the question (`asked`), or sentences of other pages, with their terms."""
+
+    terms: Hits
+    pages: tuple[int, ...] = ()
+    asked: bool = False
+
+
+def _links(question: Question, cuts: Sequence[_Cut]) -> list[_Link]:
+    """For each passage, the terms of the sentences of *other* passages that name its title.
+
+    A title that the question itself names is no link.
+    """
     none = (0.0,) * len(question.terms)
-    asked = fold(question.text)
-    folded = [fold(passage.text) for passage, _, _ in raw]
+    titles = [fold(core_title(cut.name)) for cut in cuts]
     linked = []
-    for i, (passage, _, _) in enumerate(raw):
-        title = fold(core_title(passage.title))
-        if len(title) < (2 if has_cjk(title) else 4) or title in asked:
-            linked.append(none)
+    for i, title in enumerate(titles):
+        if len(title) < (2 if has_cjk(title) else 4):
+            linked.append(_Link(none))
             continue
-        vectors = [
-            merge(scale(other_title, TITLE), own)
-            for j, (other, other_title, cut) in enumerate(raw)
-            if j != i and title in folded[j] and fold(core_title(other.title)) != title
-            for text, _, _, own in cut
-            if title in fold(text)
-        ]
-        linked.append(merge(none, *vectors))
+        vectors: list[Hits] = []
+        pages: list[int] = []
+        for j, other in enumerate(cuts):
+            if j == i or titles[j] == title:
+                continue
+            found = [p[3] for p, folded in zip(other.pieces, other.folded, strict=True) if title in folded]
+            vectors += [merge(scale(other.title, TITLE), own) for own in found]
+            pages += [j] if found else []
+        asked = stands_in(title, question.text)
+        linked.append(_Link(none if title in fold(question.text) else merge(none, *vectors), tuple(pages), asked))
     return linked
 
 

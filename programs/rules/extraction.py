@@ -9,15 +9,11 @@ from reflective_rag.programs.rules.deciding import decide
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import analyse
+from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import Candidate, candidates
-from reflective_rag.programs.rules.versions import outdated_pages
+from reflective_rag.programs.rules.versions import outdated_pages, superseded_pages
+from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import Draft, Passage
-
-MIN_SENTENCE = 0.3
-"""Least coverage of the question's terms (with title and neighbours) by a sentence that may be quoted from. Below it: no answer."""
-
-MIN_OWN = 0.1
-"""Least coverage by the sentence itself: a sentence that shares nothing with the question but its title says nothing about it."""
 
 LINES = 10
 """How many of the best sentences are searched for spans."""
@@ -28,17 +24,26 @@ SPAN_WEIGHT = 0.4
 AGREE = 0.06
 """Added for each further passage that gives the same span, up to three."""
 
-OUTDATED = 0.5
-"""Factor for sentences of a passage that is out of date for the question."""
+OUTDATED, OLD = 0.5, 0.8
+"""Factor for sentences of a passage that a better dated one supersedes, and of one that is only too old by itself."""
 
 
-def answer(question: str, passages: Sequence[Passage], today: date | None = None) -> Draft:
-    """Extract an answer from the passages. An empty answer means that no sentence cleared `MIN_SENTENCE`, or none holds a fitting span.
+def answer(
+    question: str,
+    passages: Sequence[Passage],
+    today: date | None = None,
+    *,
+    settings: RuleSettings | None = None,
+) -> Draft:
+    """Extract an answer from the passages.
 
-    Yes/no questions give "yes" / "no" (是 / 否), "A or B" questions one of the two; all others a verbatim span of a passage.
+    An empty answer means that no sentence cleared `settings.min_sentence`, or none holds a fitting span.
+
+    Yes/no questions give "yes" / "no" (是 / 否), "A or B" questions one of the two; all others a verbatim span of a
+    passage.
     """
-    asked = analyse(question, today)
-    evidence = gather(asked, passages)
+    asked = analyse(well_formed(question), today)
+    evidence = gather(asked, passages, settings)
     if asked.kind == "yes_no":
         return decide(evidence)
     if asked.kind == "choice":
@@ -53,10 +58,10 @@ def answer(question: str, passages: Sequence[Passage], today: date | None = None
 
 def best_candidates(evidence: Evidence) -> list[Candidate]:
     """Spans of the best sentences of all passages, best first; spans that several passages give rank higher."""
-    stale = outdated_pages(evidence)
+    stale, gone = outdated_pages(evidence), superseded_pages(evidence)
     found: list[Candidate] = []
     for score, line in ranked_lines(evidence, evidence.pages)[:LINES]:
-        factor = OUTDATED if line.page in stale else 1.0
+        factor = OUTDATED if line.page in gone else OLD if line.page in stale else 1.0
         found += [replace(c, score=factor * (score + SPAN_WEIGHT * c.score)) for c in candidates(evidence, line)]
     pages: dict[str, set[int]] = {}
     for span in found:
@@ -67,6 +72,19 @@ def best_candidates(evidence: Evidence) -> list[Candidate]:
 
 def ranked_lines(evidence: Evidence, pages: Sequence[Page]) -> list[tuple[float, Line]]:
     """Sentences that may be quoted from, with their coverage (0..1), best first."""
-    lines = [(evidence.coverage(line.context), line) for page in pages for line in page.lines]
-    kept = [(score, line) for score, line in lines if score >= MIN_SENTENCE and evidence.coverage(line.own) >= MIN_OWN]
+    settings = evidence.settings
+    kept = []
+    for line in (line for page in pages for line in page.lines):
+        score = evidence.coverage(line.context)
+        quotable = score >= settings.min_sentence and evidence.coverage(line.own) >= settings.min_own
+        if quotable and _key_terms(evidence, line) >= settings.min_key:
+            kept.append((score, line))
     return sorted(kept, key=lambda item: (-item[0], item[1].page, item[1].start))
+
+
+def _key_terms(evidence: Evidence, line: Line) -> float:
+    """Weighted share of the question's terms that occur at all in the sentence, its neighbours, title, page or link.
+
+    A sentence about another invention does not answer who invented this one.
+    """
+    return evidence.coverage(tuple(float(h > 0) for h in line.context))

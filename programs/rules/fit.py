@@ -8,8 +8,10 @@ from reflective_rag.programs.rules.values import Span, amount
 from reflective_rag.programs.rules.words import BODIES_EN, COMMON_NOUNS_EN, DEMONYM
 
 KIND, CUE, EXPECTED, REPEATS, OPENING, LIFE, ANCHOR = 0.3, 0.12, 0.3, 0.35, 0.25, 0.4, 0.3
-"""Bonuses and (REPEATS, OPENING) penalties: a span of the kind asked for; one after a telling word; one with the expected noun or unit; one
-that repeats a name of the question; a lone capital word that opens the sentence; the right or wrong end of a life span; one in the very place of the question word."""
+"""Bonuses and (REPEATS, OPENING) penalties: a span of the kind asked for; one after a telling word; one with the
+expected noun or unit; one
+that repeats a name of the question; a lone capital word that opens the sentence; the right or wrong end of a life
+span; one in the very place of the question word."""
 
 _CUES_EN = {
     "person": r"\bby$",

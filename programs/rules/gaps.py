@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
+from reflective_rag.programs.rules.dates import dated
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, merge
 from reflective_rag.programs.rules.matching import Term, fold, has_cjk, hits
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question, analyse
 from reflective_rag.programs.rules.spans import candidates
-from reflective_rag.programs.rules.time import dated
 from reflective_rag.signatures.text import normalize
 from reflective_rag.signatures.types import Contradiction, Gap, GapKind, Requirement
-
-COVERED = 0.6
-"""Least weighted share of a need's terms that one passage (for the asked attribute: one sentence with its surroundings) must hold."""
 
 MAX_NEEDS = 5
 """Most requirements that are made of one question."""
@@ -25,7 +22,8 @@ IMPORTANCE: dict[GapKind, float] = {
     "incomplete_answer": 0.7,
     "conflict": 0.6,
 }
-"""Importance of a gap by kind; 0.3 instead for a requirement that is not important. A bridge comes first: without it nothing can be found."""
+"""Importance of a gap by kind; 0.3 instead for a requirement that is not important. A bridge comes first: without it
+nothing can be found."""
 
 _LABELS = {
     "en": {"time": "date", "number": "number", "place": "place", "person": "person"},
@@ -34,7 +32,10 @@ _LABELS = {
 
 
 def needs(question: Question) -> tuple[Requirement, ...]:
-    """The question's parts: its names and quotations, then the asked attribute; 1 to `MAX_NEEDS`, all missing as yet."""
+    """The question's parts: its names and quotations, then the asked attribute.
+
+    One to `MAX_NEEDS`, all missing as yet.
+    """
     parts = [*question.entities[: MAX_NEEDS - 1]]
     if attribute := attribute_need(question):
         parts.append(attribute)
@@ -43,7 +44,10 @@ def needs(question: Question) -> tuple[Requirement, ...]:
 
 
 def attribute_need(question: Question) -> str:
-    """What is asked of the first name, in words of the question: "Ada Lovelace: born (date)"; empty when nothing but names stands there."""
+    """What is asked of the first name, in words of the question: "Ada Lovelace: born (date)".
+
+    Empty when nothing but names stands there.
+    """
     words = attribute_words(question, question.attribute)
     label = _LABELS[question.language].get(question.kind, "")
     if not words and not label:
@@ -53,7 +57,10 @@ def attribute_need(question: Question) -> str:
 
 
 def attribute_words(question: Question, terms: Sequence[Term]) -> str:
-    """The words of some terms in the question's order; words that only say the kind of answer are left out when others remain."""
+    """The words of some terms in the question's order.
+
+    Words that only say the kind of answer are left out when others remain.
+    """
     strong = [term.text for term in terms if term.weight > WEIGHT_WEAK] or [term.text for term in terms]
     if question.language == "en":
         return " ".join(strong)
@@ -90,16 +97,12 @@ def covering(evidence: Evidence, need: str) -> list[Page]:
         return [page for page in evidence.pages if any(answers(evidence, page, line) for line in page.lines)]
     terms = analyse(need).terms
     if not terms:
-        return [
-            page
-            for page in evidence.pages
-            if need.strip() and fold(need) in fold(f"{page.passage.title} {page.passage.text}")
-        ]
+        return [page for page in evidence.pages if need.strip() and fold(need) in fold(f"{page.name} {page.text}")]
     total = sum(term.weight for term in terms)
     covered = []
     for page in evidence.pages:
-        found = hits(terms, f"{page.passage.title}\n{page.passage.text}")
-        if sum(term.weight * h for term, h in zip(terms, found, strict=True)) / total >= COVERED:
+        found = hits(terms, f"{page.name}\n{page.text}")
+        if sum(term.weight * h for term, h in zip(terms, found, strict=True)) / total >= evidence.settings.covered:
             covered.append(page)
     return covered
 
@@ -108,13 +111,13 @@ def answers(evidence: Evidence, page: Page, line: Line) -> bool:
     """Whether a sentence speaks of the asked attribute of the question's names, and holds a span of the asked kind."""
     question = evidence.question
     attribute = [not term.entity for term in question.terms]
-    if any(attribute) and evidence.coverage(line.context, attribute) < COVERED:
+    if any(attribute) and evidence.coverage(line.context, attribute) < evidence.settings.covered:
         return False
     if any(attribute) and not any(h > 0 for h, use in zip(line.own, attribute, strict=True) if use):
         return False
     named = merge(page.title, page.own, page.linked)
     entity = [term.entity for term in question.terms]
-    if any(entity) and evidence.coverage(named, entity) < COVERED:
+    if any(entity) and evidence.coverage(named, entity) < evidence.settings.covered:
         return False
     return question.kind not in ("time", "number", "person", "place") or bool(candidates(evidence, line))
 
@@ -162,7 +165,9 @@ def _query(question: Question, words: str) -> str:
 
 
 def _bridges(evidence: Evidence) -> list[Gap]:
-    """Names that the best passage gives for what the question only describes, with the part of the question that is still open.
+    """Names that the best passage gives for what the question only describes.
+
+    Each goes with the part of the question that is still open.
 
     "When was the director of X born?" and "X … directed by NAME" → NAME born date.
     """
@@ -193,7 +198,7 @@ def _described(evidence: Evidence, page: Page, line: Line) -> str:
         for form in term.forms
         if form[:5] in folded
     ]
-    asked = fold(evidence.question.text + " " + page.passage.title)
+    asked = fold(evidence.question.text + " " + page.name)
     spans = [
         span for span in names(line.text) if fold(span.text) not in asked and (has_cjk(span.text) or " " in span.text)
     ]
@@ -210,7 +215,11 @@ def _timeline(evidence: Evidence) -> list[Gap]:
     known = []
     for page in evidence.pages:
         line = max(page.lines, key=lambda each: evidence.coverage(each.context), default=None)
-        if line is not None and evidence.coverage(line.context) >= COVERED and (when := dated(page.passage, line.text)):
+        if (
+            line is not None
+            and evidence.coverage(line.context) >= evidence.settings.covered
+            and (when := dated(page.passage, line.text))
+        ):
             known.append(when)
     if not known or any(when <= time.end for when in known):
         return []

@@ -8,28 +8,35 @@ from reflective_rag.programs.rules.evidence import gather
 from reflective_rag.programs.rules.gaps import fill, find_gaps, needs
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.relevance import grades
+from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.versions import outdated_pages
+from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import Judgement, Passage, Requirement
-
-ENOUGH = 0.5
-"""Least grade of the best passage for "sufficient"."""
 
 
 def assess(
-    question: str, passages: Sequence[Passage], requirements: tuple[Requirement, ...] = (), today: date | None = None
+    question: str,
+    passages: Sequence[Passage],
+    requirements: tuple[Requirement, ...] = (),
+    today: date | None = None,
+    *,
+    settings: RuleSettings | None = None,
 ) -> Judgement:
     """Judge the passages: grades, requirements, contradictions, time, gaps.
 
     Args:
-        requirements: the list fixed in round 1, kept as it is (only status and ids are filled in); without one it is made of the question.
-        today: what "now" and "last year" mean; without it relative years are not resolved.
+        requirements: the list fixed in round 1, kept as it is (only status and ids are filled in); without one it is
+            made of the question.
+        today: what "now" and "last year" mean; without it relative years are not resolved, and no passage is too old
+            for "now" by itself.
+        settings: the thresholds; by default `RuleSettings()`.
 
     Returns:
-        A judgement whose `sufficient` holds when every important requirement is covered and the best grade reaches `ENOUGH`.
-        Pure and deterministic; `unreadable` is always 0.
+        A judgement whose `sufficient` holds when every important requirement is covered and the best grade reaches
+        `settings.enough`. Pure and deterministic; `unreadable` is always 0.
     """
-    asked = analyse(question, today)
-    evidence = gather(asked, passages)
+    asked = analyse(well_formed(question), today)
+    evidence = gather(asked, passages, settings)
     relevance = grades(evidence)
     filled = fill(evidence, requirements or needs(asked))
     conflicts = contradictions(evidence)
@@ -41,6 +48,6 @@ def assess(
         contradictions=conflicts,
         time_scope=asked.time.scope,
         outdated=tuple(dict.fromkeys(evidence.pages[i].passage.id for i in sorted(stale))),
-        sufficient=complete and max(relevance.values(), default=0.0) >= ENOUGH,
+        sufficient=complete and max(relevance.values(), default=0.0) >= evidence.settings.enough,
         gaps=find_gaps(evidence, filled, conflicts),
     )

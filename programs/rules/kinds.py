@@ -69,7 +69,10 @@ _TIME_NOUNS = frozenset("year date day month decade century time era birthday".s
 
 
 def kind_of(question: str, language: Language) -> tuple[Kind, str, tuple[str, ...]]:
-    """The kind of answer asked for, the noun it should be ("" when none is named), and the two options of an "A or B" question."""
+    """The kind of answer asked for, the noun it should be, and the two options of an "A or B" question.
+
+    The noun is "" when none is named.
+    """
     return _kind_zh(question) if language == "zh" else _kind_en(question)
 
 

@@ -1,6 +1,7 @@
 """How a word of a question is looked for in a text: English by stem, Chinese by word and by bigram.
 
-Chinese words of the question come from `rjieba` (a Rust port of jieba with wheels); the *text* is not segmented, it is searched for the
+Chinese words of the question come from `rjieba` (a Rust port of jieba with wheels); the *text* is not segmented, it
+is searched for the
 word and, for partial credit, for its bigrams, so that a wrong cut in the text (1936年出|生于) cannot hide a match.
 """
 
@@ -16,6 +17,11 @@ from reflective_rag.programs.rules.words import DEMONYM, SYNONYMS_EN, SYNONYMS_Z
 from reflective_rag.signatures.text import tokenize
 
 _CJK = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
+_SCRIPTS = re.compile(
+    r"(?<=[㐀-䶿一-鿿豈-﫿])(?=[^\W_㐀-䶿一-鿿豈-﫿])|(?<=[^\W_㐀-䶿一-鿿豈-﫿])(?=[㐀-䶿一-鿿豈-﫿])"
+)
+"""Where Chinese characters and a Latin word or number touch: OpenTable由Chuck is three words."""
+
 _local = threading.local()
 
 _LIFE_SPAN = re.compile(
@@ -34,7 +40,10 @@ PARTIAL = 0.8
 
 @dataclass(frozen=True)
 class Term:
-    """A content word of a question. `forms`: stems (English) or words (Chinese), any of which counts as the word itself."""
+    """A content word of a question.
+
+    `forms`: stems (English) or words (Chinese), any of which counts as the word itself.
+    """
 
     text: str
     forms: tuple[str, ...]
@@ -107,13 +116,16 @@ def grams_of(word: str) -> tuple[str, ...]:
 
 
 def prepare(text: str) -> Text:
-    """Make a text ready for matching. Sentences are remembered (each is matched against several questions); long texts are not."""
+    """Make a text ready for matching.
+
+    Sentences are remembered (each is matched against several questions); long texts are not.
+    """
     return _prepared(text) if len(text) <= 2000 else _prepare(text)
 
 
 def _prepare(text: str) -> Text:
     folded = fold(text)
-    tokens = frozenset(tokenize(folded))
+    tokens = frozenset(tokenize(_SCRIPTS.sub(" ", folded)))
     stems = {stem(token) for token in tokens if token.isascii() or not _CJK.match(token)}
     for pattern, words, words_zh in _IMPLIED:
         if pattern.search(text):
@@ -140,3 +152,22 @@ def hits(terms: Iterable[Term], text: str) -> tuple[float, ...]:
     """`match` of each term in a text, in the order of the terms."""
     ready = prepare(text)
     return tuple(match(term, ready) for term in terms)
+
+
+def stands_in(claim: str, text: str) -> bool:
+    """Whether a text holds the claim as it is, as whole words (Otto is not in Ottoman, 21人 not in 121人)."""
+    wanted, folded = fold(claim).strip(" .。"), fold(text)
+    at = folded.find(wanted) if wanted else -1
+    while at >= 0:
+        before, after = folded[at - 1 : at], folded[at + len(wanted) : at + len(wanted) + 1]
+        if not _joined(before, wanted[0]) and not _joined(wanted[-1], after):
+            return True
+        at = folded.find(wanted, at + 1)
+    return False
+
+
+def _joined(left: str, right: str) -> bool:
+    """Whether two neighbouring characters belong to one word or number."""
+    if not left or not right or has_cjk(left) or has_cjk(right):
+        return False
+    return left.isalnum() and right.isalnum()

@@ -1,7 +1,11 @@
-"""Names and quotations in a text: by spelling in English, by the segmenter's tags in Chinese. Offsets are into the text given."""
+"""Names and quotations in a text: by spelling in English, by the segmenter's tags in Chinese.
+
+Offsets are into the text given.
+"""
 
 import re
 
+from reflective_rag.programs.rules.dates import ERAS
 from reflective_rag.programs.rules.matching import has_cjk, segmenter
 from reflective_rag.programs.rules.values import Span, SpanKind
 from reflective_rag.programs.rules.words import (
@@ -26,6 +30,25 @@ _ZH_NAME_TAGS: dict[str, SpanKind] = {
     "nz": "name",
     "eng": "name",
 }
+_PARTICLES, _SURE_PARTICLES = "于与在被将曾则即把从自由和及为是对向任也并称等", "于与在被将曾则即把从"
+"""Characters that a segmenter leaves at the end of a person's name (陈文远于); those that end no two-character given
+name."""
+
+_COMPOUND_SURNAMES = (
+    "欧阳",
+    "司马",
+    "诸葛",
+    "上官",
+    "司徒",
+    "东方",
+    "夏侯",
+    "皇甫",
+    "尉迟",
+    "公孙",
+    "慕容",
+    "令狐",
+    "端木",
+)
 _DOTTED = re.compile(rf"[{TRANSLITERATION_ZH}A-Z]{{1,7}}(?:[·•・‧∙][{TRANSLITERATION_ZH}A-Z]{{1,8}})+")
 
 
@@ -39,7 +62,10 @@ def quoted(text: str) -> list[Span]:
 
 
 def names(text: str) -> list[Span]:
-    """Names of persons, places, organisations and works, as far as spelling (English) or the segmenter's tags (Chinese) show them."""
+    """Names of persons, places, organisations and works, where the text shows them.
+
+    In English the spelling does, in Chinese the segmenter's tags.
+    """
     return _names_zh(text) if has_cjk(text) else _names_en(text)
 
 
@@ -95,7 +121,10 @@ def _names_zh(text: str) -> list[Span]:
 
 
 def _tagged(text: str) -> list[tuple[str, str, int, int]]:
-    """Words with tag and offsets; a lone family name is joined to the given name that the segmenter cut off (林|德华)."""
+    """Words with tag and offsets; a lone family name is joined to the given name that the segmenter cut off (林|德华).
+
+    A particle at the end of a person's name (陈文远于) becomes a word of its own.
+    """
     pieces: list[tuple[str, str, int, int]] = []
     position = 0
     for word, tag in segmenter().tag(text):
@@ -103,12 +132,27 @@ def _tagged(text: str) -> list[tuple[str, str, int, int]]:
         last = pieces[-1] if pieces else None
         if last and len(last[0]) == 1 and last[0] in SURNAMES_ZH and len(word) <= 2 and tag in ("nr", "nrt", "nz"):
             pieces[-1] = (last[0] + word, "nr", last[2], position)
+        elif tag == "nr" and (cut := _particle(word)):
+            pieces += [(word[:-cut], tag, start, position - cut), (word[-cut:], "p", position - cut, position)]
         else:
             pieces.append((word, tag, start, position))
     return pieces
 
 
+def _particle(name: str) -> int:
+    """1 when the last character of a tagged person's name is a particle, else 0."""
+    family = 2 if name.startswith(_COMPOUND_SURNAMES) else 1
+    given = len(name) - family
+    if given < 2 or (name[0] not in SURNAMES_ZH and family == 1):
+        return 0
+    return int(name[-1] in (_PARTICLES if given > 2 else _SURE_PARTICLES))
+
+
 def _zh_kind(word: str, tag: str) -> SpanKind | None:
+    if word in ERAS or (tag in ("nr", "nrt") and len(word) > 2 and word[-1] == "人"):
+        return None
+    if tag == "nr" and len(word) == 3 and word[0] in SURNAMES_ZH and word[-1] in "国江山河洲":
+        return "person"
     if len(word) > 2 and word[-1] in PLACE_ENDINGS_ZH and tag in ("nr", "nz", "ns"):
         return "place"
     kind = _ZH_NAME_TAGS.get(tag)

@@ -22,12 +22,16 @@ from reflective_rag.programs.rules.words import (
 from reflective_rag.signatures.text import Language, language_of
 
 WEIGHT_ENTITY, WEIGHT_WORD, WEIGHT_CHARACTER, WEIGHT_WEAK = 2.0, 1.0, 0.5, 0.25
-"""Prior weights of a question's terms: names, quotations and numbers; ordinary words; lone Chinese characters; words that only say the kind."""
+"""Prior weights of a question's terms: names, quotations and numbers; ordinary words; lone Chinese characters; words
+that only say the kind."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """An analysed question. `expected` is the noun the answer should be ("which *company*", 哪个*大学*); `options` are A and B of "A or B"."""
+    """An analysed question.
+
+    `expected` is the noun the answer should be ("which *company*", 哪个*大学*); `options` are A and B of "A or B".
+    """
 
     text: str
     language: Language
@@ -38,7 +42,8 @@ class Question:
     expected: str = ""
     options: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
-    """Forms of the content word right before the question word: in 分布在什么地区 the answer stands where 什么地区 stands, after 分布在."""
+    """Forms of the content word right before the question word: in 分布在什么地区 the answer stands where 什么地区 stands, after
+    分布在."""
     right: tuple[str, ...] = ()
     """Forms of the content word right after the question word: "who *directed*", 谁*推荐*."""
 
@@ -62,7 +67,7 @@ def analyse(question: str, today: date | None = None) -> Question:
     language = language_of(question)
     time = time_expression(question, today)
     kind, expected, options = kind_of(question, language)
-    entities = _entities(question, options)
+    entities = _entities(question, options, expected)
     terms = _terms(question, entities, expected, time)
     left, right = _anchors(question, language, terms)
     return Question(question, language, kind, terms, entities, time, expected, options, left, right)
@@ -92,14 +97,17 @@ def _anchors(question: str, language: Language, terms: tuple[Term, ...]) -> tupl
     return left, right
 
 
-def _entities(question: str, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Quotations and names, longest form once, in order of appearance; the question's own first word is not a name."""
+def _entities(question: str, options: tuple[str, ...], expected: str) -> tuple[str, ...]:
+    """Quotations and names, longest form once, in order of appearance.
+
+    The question's own first word is no name, nor is the noun it asks for: 哪个*城市* looks like a place by its last character.
+    """
     spans = quoted(question) + [span for span in names(question) if span.kind != "phrase"]
     spans.sort(key=lambda span: (span.start, -span.end))
     kept: list[str] = list(options)
     end = -1
     for span in spans:
-        if span.start < end or _is_question_word(span.text):
+        if span.start < end or _is_question_word(span.text) or fold(span.text) == fold(expected):
             continue
         end = span.end
         if not any(fold(span.text) in fold(other) for other in kept):
@@ -153,7 +161,8 @@ def _has_content(word: str) -> bool:
 def _time_weight(key: str, time: TimeExpression) -> float | None:
     """Weight of a word of the question's time expression, None for other words.
 
-    "Currently" is not a word that passages hold, and "as of 2019" may be answered from a passage of 2018; "in 2019" is most often repeated.
+    "Currently" is not a word that passages hold, and "as of 2019" may be answered from a passage of 2018; "in 2019"
+    is most often repeated.
     """
     if not time.text or key not in fold(time.text):
         return None

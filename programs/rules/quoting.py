@@ -4,15 +4,19 @@ from reflective_rag.programs.rules.deciding import yes_or_no
 from reflective_rag.programs.rules.evidence import Evidence, Line, gather
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import analyse
+from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import Passage
 
 
 def locate_quote(question: str, answer: str, passage: Passage) -> tuple[str, int, int] | None:
-    """The sentence of the passage that carries the answer best, as (quote, start, end) with `passage.text[start:end] == quote`.
+    """The sentence of the passage that carries the answer best.
 
-    None when no sentence shares content with the answer (yes and no have none of their own: the question's terms decide there).
+    As (quote, start, end) with `passage.text[start:end] == quote`.
+
+    None when no sentence shares content with the answer (yes and no have none of their own: the question's terms
+    decide there).
     """
-    asked = analyse(question)
+    asked, answer = analyse(well_formed(question)), well_formed(answer)
     evidence = gather(asked, (passage,))
     bare = yes_or_no(answer) is not None
     own = evidence if bare else gather(analyse(answer), (passage,))

@@ -1,4 +1,4 @@
-"""Which span of a sentence fits the question: candidates by kind, ranked by how close they stand to the question's terms."""
+"""Which span of a sentence fits the question: candidates by kind, ranked by nearness to the question's terms."""
 
 import re
 from dataclasses import dataclass, replace
@@ -35,7 +35,10 @@ _PLURAL = re.compile(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A possible answer: its text, its place in the passage text, and its score (0..1 and a little over, for ranking only)."""
+    """A possible answer: its text, its place in the passage text, and its score.
+
+    The score is 0..1 and a little over, for ranking only.
+    """
 
     text: str
     page: int
@@ -48,7 +51,7 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     """All spans of a sentence that could answer, best first; the question's own words are never an answer."""
     question = evidence.question
     positions = _positions(evidence, line.text)
-    title = core_title(evidence.pages[line.page].passage.title)
+    title = core_title(evidence.pages[line.page].name)
     found = []
     spans = [_trim(question, span) for span in _spans(question, line.text)]
     for span in dict.fromkeys(spans):
@@ -78,9 +81,9 @@ def _spans(question: Question, text: str) -> list[Span]:
 
 
 def _slots(text: str, question: Question) -> list[Span]:
-    """Spans by their place in the sentence: what follows "is a" (English), what stands where the question word stands (Chinese).
+    """Spans by their place in the sentence.
 
-    The Chinese ones reach from the word before the question word to the next comma.
+    In English what follows "is a", in Chinese what stands where the question word stands. The Chinese ones reach from the word before the question word to the next comma.
     """
     matches = list(_IS_A.finditer(text))
     for form in question.left if has_cjk(text) else ():
@@ -101,9 +104,9 @@ def _dates_for(question: Question, text: str) -> list[Span]:
 
 
 def phrases(text: str, question: Question) -> list[Span]:
-    """Runs of content words that hold none of the question's terms: a stand-in for noun phrases where there is no parser.
+    """Runs of content words that hold none of the question's terms.
 
-    Chinese runs hold only words that the segmenter tags as nominal.
+    A stand-in for noun phrases where there is no parser. Chinese runs hold only words that the segmenter tags as nominal.
     """
     asked = {form for term in question.terms for form in term.forms}
     spans: list[Span] = []
@@ -133,7 +136,10 @@ def _pieces(text: str) -> list[tuple[str, int, int, bool]]:
 
 
 def _trim(question: Question, span: Span) -> Span:
-    """Drop the question's words at the front of an English name when the last of them is a title or possessive: Nintendo's CEO Doug Bowser."""
+    """Drop the question's words at the front of an English name: Nintendo's CEO Doug Bowser.
+
+    Only where the last of them is a title or a possessive.
+    """
     if span.kind != "name" or has_cjk(span.text):
         return span
     words = [(m.group(), m.start()) for m in _WORDS.finditer(span.text)]

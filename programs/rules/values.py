@@ -2,8 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
+from reflective_rag.programs.rules.dates import located_years
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.words import MONTHS, NUMBER_WORDS, STOP_EN
 
@@ -12,7 +14,10 @@ SpanKind = Literal["number", "date", "person", "place", "name", "quoted", "phras
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of a text: `text == source[start:end]`. `unit` is the folded unit of a number ("" where there is none)."""
+    """A piece of a text: `text == source[start:end]`.
+
+    `unit` is the folded unit of a number ("" where there is none).
+    """
 
     text: str
     start: int
@@ -65,16 +70,33 @@ _UNIT_ZH = re.compile(
 
 
 def dates(text: str) -> list[Span]:
-    """Days, months, years, decades and centuries, longest form first."""
+    """Days, months, years (also of eras: 昭和五十年), decades and centuries, longest form first."""
+    return list(_dates(text))
+
+
+@lru_cache(maxsize=4096)
+def _dates(text: str) -> tuple[Span, ...]:
     spans = []
     for found in _DATE.finditer(text):
         piece = found.group().lstrip(" -")
         spans.append(Span(piece, found.end() - len(piece), found.end(), "date"))
-    return spans
+    for _, start, stop in located_years(text):
+        end = stop + (text[stop : stop + 1] == "年")
+        if not any(span.start < end and start < span.end for span in spans):
+            spans.append(Span(text[start:end], start, end, "date"))
+    return tuple(sorted(spans, key=lambda span: span.start))
 
 
 def numbers(text: str) -> list[Span]:
-    """Amounts with their unit; years and days of dates are left out. A Chinese unit is part of the span (21人), an English one is not."""
+    """Amounts with their unit; years and days of dates are left out.
+
+    A Chinese unit is part of the span (21人), an English one is not.
+    """
+    return list(_numbers(text))
+
+
+@lru_cache(maxsize=4096)
+def _numbers(text: str) -> tuple[Span, ...]:
     taken = [(span.start, span.end) for span in dates(text)]
     spans = [_number(text, found) for found in _NUMBER.finditer(text) if _free(found, taken)]
     taken += [(span.start, span.end) for span in spans]
@@ -82,7 +104,7 @@ def numbers(text: str) -> list[Span]:
         if _free(found, taken):
             unit, end = _unit_after(text, found.end())
             spans.append(Span(text[found.start() : end], found.start(), end, "number", unit))
-    return sorted(spans, key=lambda span: span.start)
+    return tuple(sorted(spans, key=lambda span: span.start))
 
 
 def _free(found: re.Match[str], taken: list[tuple[int, int]]) -> bool:

@@ -1,7 +1,9 @@
 """Stop words, cue words and synonyms of English and Chinese for the rules.
 
-Origin: written by hand from general knowledge of both languages (closed word classes, question words, a few everyday relations). No list
-was extracted or counted from a data set; which words to add was also judged by reading wrong answers on the train parts of public QA sets.
+Origin: written by hand from general knowledge of both languages (closed word classes, question words, a few everyday
+relations). No list
+was extracted or counted from a data set; which words to add was also judged by reading wrong answers on the train
+parts of public QA sets.
 The lists are kept short on purpose: a word belongs here only if it is common in questions of every domain.
 """
 
@@ -220,7 +222,8 @@ LARGER_ZH = (
 AGE_ZH = ("早", "晚", "先", "后", "老", "年长", "年轻", "年龄", "年纪")
 
 DEMONYM = r"[A-Z][a-z]+(?:an|ish|ese|ench|utch|eek|wiss|aeli|aqi|ani|elsh)"
-"""Shape of most English adjectives of nationality (American, Spanish, Chinese, French); as a pattern, not a list of nations."""
+"""Shape of most English adjectives of nationality (American, Spanish, Chinese, French); as a pattern, not a list of
+nations."""
 
 COMMON_NOUNS_EN = frozenset(
     "nationality occupation profession job genre sport religion position type kind cause medium style language color colour role".split()

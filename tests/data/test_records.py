@@ -105,14 +105,14 @@ def test_dates_are_iso_text(file: Path, value: str | None, expected: date | None
 
 
 BAD_LINES: dict[str, tuple[dict[str, Any] | str, str, str]] = {
-    "not json": ("{'id': 1}", "line", "not JSON"),
-    "cut off": ('{"id": "q1", "question": "Wh', "line", "not JSON"),
-    "nan": ('{"id": NaN}', "line", "NaN is not a JSON number"),
-    "deep nesting": ("[" * 100_000, "line", "not JSON"),
-    "huge integer": ('{"id": ' + "9" * 5000 + "}", "line", "not JSON"),
-    "array": ("[1, 2]", "line", "expected a JSON object, got [1, 2]"),
-    "string": ('"text"', "line", "expected a JSON object, got 'text'"),
-    "null": ("null", "line", "expected a JSON object, got None"),
+    "not json": ("{'id': 1}", "", "not valid JSON (expecting property name enclosed in double quotes at character 2)"),
+    "cut off": ('{"id": "q1", "question": "Wh', "", "not valid JSON (unterminated string starting at character 26)"),
+    "nan": ('{"id": NaN}', "", "not valid JSON (NaN is not a JSON number)"),
+    "deep nesting": ("[" * 100_000, "", "not valid JSON (nested too deeply)"),
+    "huge integer": ('{"id": ' + "9" * 5000 + "}", "", "not valid JSON ("),
+    "array": ("[1, 2]", "", "expected a JSON object, got [1, 2]"),
+    "string": ('"text"', "", "expected a JSON object, got 'text'"),
+    "null": ("null", "", "expected a JSON object, got None"),
     "no id": (line(id=...), "id", "missing"),
     "numeric id": (line(id=5), "id", "expected a valid string, got 5"),
     "empty question": (line(question=" \t"), "question", "not empty"),
@@ -141,7 +141,7 @@ BAD_LINES: dict[str, tuple[dict[str, Any] | str, str, str]] = {
         "passages[0].text",
         "surrogate",
     ),
-    "surrogate in a key": ('{"\\ud83d": 1}', "line", "surrogate"),
+    "surrogate in a key": ('{"\\ud83d": 1}', "", "surrogate"),
 }
 
 
@@ -149,11 +149,11 @@ BAD_LINES: dict[str, tuple[dict[str, Any] | str, str, str]] = {
 def test_a_bad_line_is_named_with_file_line_field_and_reason(
     file: Path, bad: dict[str, Any] | str, field: str, said: str
 ) -> None:
-    """Every kind of bad line is one DataError: file, line, field, what was expected, what came."""
+    """Every kind of bad line is one DataError: file, line, field (if it is one field), what was expected, what came."""
     with pytest.raises(DataError) as caught:
         load_records(write(file, line(id="good"), bad))
     message = str(caught.value)
-    assert f"{file}:2: {field}: " in message
+    assert f"{file}:2: {field}: " in message if field else "line:" not in message
     assert said in message
     assert message.startswith("1 line(s) of")
     assert message.encode()  # the message itself must be printable
@@ -167,7 +167,7 @@ def test_whole_surrogate_pairs_are_text(file: Path) -> None:
 def test_wrong_encoding_is_reported_by_line_and_byte(file: Path) -> None:
     """A GB 18030 file is a DataError that says UTF-8 was expected, not a UnicodeDecodeError."""
     file.write_bytes(json.dumps(line(question="卢浮宫在哪里？"), ensure_ascii=False).encode("gb18030"))
-    with pytest.raises(DataError, match=r"mini\.jsonl:1: line: expected UTF-8, got byte 0x"):
+    with pytest.raises(DataError, match=r"mini\.jsonl:1: expected UTF-8, got byte 0x"):
         load_records(file)
 
 
@@ -183,9 +183,24 @@ def test_ten_bad_lines_are_listed_and_all_are_counted(file: Path) -> None:
 
 
 def test_several_faults_of_one_line_count_as_one_bad_line(file: Path) -> None:
-    """A line with three faults shows the first and says how many more there are."""
-    with pytest.raises(DataError, match=r"^1 line\(s\)[\s\S]*id: .*\(and 2 more in this line\)"):
+    """A line with three faults names all three."""
+    with pytest.raises(DataError, match=r"^1 line\(s\)[\s\S]*:1: id: .*; question: .*; type: .*, got 3\nCorrect"):
         load_records(write(file, line(id=1, question="", type=3)))
+
+
+def test_all_missing_fields_are_named_at_once(file: Path) -> None:
+    """Nobody should have to run four times to learn of four fields."""
+    with pytest.raises(DataError) as caught:
+        load_records(write(file, {"q": "Who?"}))
+    for name in ("id", "question", "answers", "passages"):
+        assert f"{name}: expected" in str(caught.value)
+
+
+def test_of_very_many_faults_of_a_line_the_first_ten_are_named(file: Path) -> None:
+    """The rest is counted."""
+    with pytest.raises(DataError, match=r"\(and 20 more in this line\)") as caught:
+        load_records(write(file, line(passages=[{"id": str(n)} for n in range(30)])))
+    assert str(caught.value).count("the field is missing") == 10
 
 
 def test_a_repeated_id_names_the_earlier_line(file: Path) -> None:

@@ -92,6 +92,21 @@ def test_a_model_that_answers_nothing_is_an_error(corpus: Path, monkeypatch: pyt
         assert not done.stdout
 
 
+@pytest.mark.parametrize(
+    "command", [["ask", QUESTION], ["evaluate", "--data", "corpus.jsonl"]], ids=["ask", "evaluate"]
+)
+def test_a_key_that_is_not_set_is_named_by_its_variable(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """What to do is said for a shell, not for Python."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = run(*command, "--corpus", corpus, "--lm", "openai/gpt-4o-mini")
+    assert done.exit_code == 2
+    message = done.stderr.splitlines()[-1]
+    assert "'openai/gpt-4o-mini' needs an API key: set the environment variable `OPENAI_API_KEY`" in message
+    assert "api_key" not in message
+
+
 def test_a_model_that_fails_once_still_answers(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One lost call is a warning, not an error."""
 
@@ -129,7 +144,11 @@ def test_record_and_replay(corpus: Path, workplace: Path, monkeypatch: pytest.Mo
         pytest.param([""], "`question` is empty", id="empty"),
         pytest.param(["  \n"], "`question` is empty", id="blank"),
         pytest.param(["x" * 100_000], "`question` has 100,000 characters, at most 10,000", id="long"),
-        pytest.param(["q?", "--program", "foo"], "unknown program 'foo'; known: naive, reflective", id="program"),
+        pytest.param(["q?", "--program", "foo"], "unknown program 'foo'; known: ", id="program"),
+        pytest.param(["q?", "--program", "Naiv"], "unknown program 'Naiv'; did you mean 'naive'?", id="program-slip"),
+        pytest.param(["q?", "--option", "thetta=1"], "did you mean 'theta'?", id="option-slip"),
+        pytest.param(["q?", "--corpus", ""], "the name of a data or corpus file is empty", id="corpus-empty"),
+        pytest.param(["q?", "--corpus", "sample:tset"], "did you mean `sample:test`?", id="sample-slip"),
         pytest.param(["q?", "--program", "naive", "--artifact", "a"], "exclude each other", id="program-and-artifact"),
         pytest.param(["q?", "--artifact", "nowhere"], "there is no artefact at `nowhere`", id="artifact"),
         pytest.param(["q?", "--corpus", "nowhere.jsonl"], "`nowhere.jsonl` does not exist", id="corpus"),

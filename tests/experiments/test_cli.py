@@ -1,5 +1,6 @@
 """The command line as a whole: its table of contents, its exit codes, and what faults look like."""
 
+import errno
 import os
 import re
 import subprocess
@@ -42,6 +43,14 @@ def test_help_is_a_table_of_contents() -> None:
         for name in names:
             assert name in shown
             assert "--json" in run(name, "--help").stdout
+
+
+@pytest.mark.parametrize("name", ["", *(name for names in COMMANDS.values() for name in names)])
+def test_flags_stand_alone_in_every_help(name: str) -> None:
+    """No `<bool>` behind them, as if a value had to follow."""
+    shown = run(*([name] if name else []), "--help").stdout
+    assert "--help" in shown
+    assert "bool" not in shown
 
 
 def test_version() -> None:
@@ -109,6 +118,52 @@ def test_a_closed_pipe_is_quiet(workplace: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["--help"], ["ask", "--help"], ["ask", "《百年孤独》的作者是谁？", "--json"]],
+    ids=" ".join,
+)
+def test_a_full_disk_behind_stdout_is_one_line(workplace: Path, arguments: list[str]) -> None:
+    """Whatever was to be printed."""
+    code = "import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1)"
+    done = script(*arguments, code=code, cwd=workplace)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output cannot be read or written: No space left on device")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_used_is_bad_input(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever library met it: no fault of ours, and the file is named."""
+    error = PermissionError(errno.EACCES, "Permission denied", "/somewhere/file")
+    monkeypatch.setattr("reflective_rag.experiments.corpora.open_search", _raising(error))
+    done = run("ask", "q?")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "`/somewhere/file` cannot be read or written: Permission denied" in done.stderr
+
+
+def test_a_terminal_that_lacks_letters_shows_escapes(workplace: Path) -> None:
+    """Chinese on an ASCII terminal is no reason for a traceback."""
+    code = "sys.stdout.reconfigure(encoding='ascii'); sys.stderr.reconfigure(encoding='ascii')"
+    done = script("ask", "《百年孤独》的作者是谁？", code=code, cwd=workplace)
+    assert done.returncode == 0
+    assert r"\u505c\u6b62\u539f\u56e0" in done.stdout
+
+
+def test_the_demo_ends_with_one_line_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What goes wrong in it is told as the commands tell it, with their exit codes."""
+    from reflective_rag.experiments import demo
+
+    for error, code, line in (
+        (DataError("no room"), 2, "error: no room\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+    ):
+        monkeypatch.setattr(demo, "_baselines", _raising(error))
+        with pytest.raises(SystemExit) as ended:
+            demo.main()
+        assert (ended.value.code, capsys.readouterr().err) == (code, line)
+
+
 def test_secrets_are_not_in_error_messages(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever wrote the message: an error of ours or a fault."""
     key = "s" + "k-echoed-0123456789"
@@ -121,7 +176,7 @@ def test_secrets_are_not_in_error_messages(workplace: Path, monkeypatch: pytest.
         assert key not in done.output
 
 
-def _raising(error: Exception) -> Callable[..., None]:
+def _raising(error: BaseException) -> Callable[..., None]:
     def fault(*args: object, **kwargs: object) -> None:
         raise error
 

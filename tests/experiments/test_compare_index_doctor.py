@@ -38,6 +38,46 @@ def test_an_artefact_is_compared_by_its_folder(data: Path, workplace: Path) -> N
         assert part in done.stdout
 
 
+def test_a_missing_artefact_is_told_with_those_that_could_be_meant(data: Path, workplace: Path) -> None:
+    """By `compare`, `evaluate` and `ask`: the folder that is missing, the nearest one, and all that lie there."""
+    for name in ("demo-controls", "other"):
+        (workplace / "artifacts" / name).mkdir(parents=True)
+        (workplace / "artifacts" / name / "manifest.json").touch()
+    (workplace / "artifacts" / "empty").mkdir()
+    commands = (
+        ("compare", "naive", "artifacts/demo-control", "--data", data),
+        ("evaluate", "--artifact", "artifacts/demo-control", "--data", data),
+        ("ask", "q?", "--artifact", "artifacts/demo-control"),
+    )
+    for command in commands:
+        done = run(*command)
+        assert done.exit_code == 2
+        for part in (
+            "the folder `artifacts/demo-control` does not exist",
+            "did you mean 'artifacts/demo-controls'?",
+            "artefacts here: `artifacts/demo-controls`, `artifacts/other`",
+        ):
+            assert part in done.stderr
+        assert "empty" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("reflectiv", "the folder `reflectiv` does not exist; did you mean 'reflective'?"),
+        ("data.jsonl", "`data.jsonl` is a file, and an artefact is a folder"),
+        ("", "nor an artefact: the name is empty"),
+        (".", "`.` is not a whole artefact: `manifest.json` is missing"),
+    ],
+    ids=["slip", "file", "empty", "folder"],
+)
+def test_what_is_no_system_says_why(data: Path, name: str, message: str) -> None:
+    """A misspelt program, a file, nothing at all, a folder with something else in it."""
+    done = run("compare", "naive", name, "--data", data)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
 def test_a_comparison_is_one_run_with_a_child_per_system(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parent says what was compared; each child holds its settings, its scores and its rows."""
     from tests.experiments.test_compile import FakeTracker

@@ -279,8 +279,9 @@ def test_a_key_that_a_server_echoes_is_not_shown(data: Path, monkeypatch: pytest
         pytest.param(None, "`data.jsonl` does not exist", id="missing"),
         pytest.param("", "`data.jsonl` holds no records", id="empty"),
         pytest.param(
-            '{"id": "1"\n', "data.jsonl:1: line: expected a JSON object, got text that is not JSON", id="no-json"
+            '{"id": "1"\n', "data.jsonl:1: not valid JSON (expecting ',' delimiter at character 11)", id="no-json"
         ),
+        pytest.param('{"q": "x"}\n', "id: expected a value, but the field is missing; question: ", id="no-fields"),
         pytest.param('{"id": "1", "answers": ["a"], "passages": []}\n', "data.jsonl:1: question: ", id="no-question"),
         pytest.param(
             '{"id": "1", "question": "q?", "answers": ["a"], "passages": []}\n',
@@ -304,6 +305,9 @@ def test_bad_data_is_one_error(workplace: Path, content: str | None, message: st
         (["--data", "sample:foo"], "`sample:foo` names no data"),
         (["--data", "sample:dev", "--limit", "0"], "`limit` must be at least 1"),
         (["--data", "sample:dev", "--metric", "foo"], "`metric` must be one of"),
+        (["--data", "sample:dev", "--metric", "group"], "got 'group'; did you mean 'groups'?"),
+        (["--data", "sample:dv"], "did you mean `sample:dev`?"),
+        (["--data", ""], "the name of a data or corpus file is empty"),
         (["--data", "sample:dev", "--rows", "/proc/x/rows.jsonl"], "cannot be written"),
         (["--data", "sample:dev", "--corpus", "nowhere.jsonl"], "`nowhere.jsonl` does not exist"),
     ],

@@ -45,13 +45,21 @@ DATA = {"train": "train.jsonl", "dev": "dev.jsonl"}
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        pytest.param({"sede": 1}, r"`sede` is unknown; known: .*`seed`", id="unknown-key"),
+        pytest.param({"sede": 1}, r"`sede` is unknown; did you mean `seed`\? known: .*`seed`", id="unknown-key"),
         pytest.param(
-            {"data": DATA | {"tset": "x"}}, r"`data\.tset` is unknown; known: .*`test`", id="unknown-data-key"
+            {"data": DATA | {"tset": "x"}},
+            r"`data\.tset` is unknown; did you mean `test`\? known: .*`test`",
+            id="unknown-data-key",
         ),
         pytest.param({"data": {"train": "train.jsonl"}}, r"`data\.dev` is missing", id="missing-data"),
         pytest.param({"program": None}, r"`program` is missing", id="missing-program"),
         pytest.param({"program": "foo"}, r"unknown program 'foo'; known: 'naive'|unknown program 'foo'", id="program"),
+        pytest.param({"program": "reflectiv"}, r"unknown program 'reflectiv'; did you mean 'reflective'\?", id="slip"),
+        pytest.param({"strategy": "MIPRO"}, r"unknown strategy 'MIPRO'; did you mean 'mipro'\?", id="strategy-slip"),
+        pytest.param({"metric": "contains"}, r"got 'contains'; did you mean 'containment'\?", id="metric-slip"),
+        pytest.param(
+            {"strategy_options": {"max_round": 1}}, r"'max_round'; did you mean 'max_rounds'\?", id="option-slip"
+        ),
         pytest.param({"strategy": "foo"}, r"unknown strategy 'foo'; known: 'none', 'controls'", id="strategy"),
         pytest.param({"metric": "foo"}, r"`metric` must be one of 'f1'.*got 'foo'", id="metric"),
         pytest.param({"metric_options": {"lam": 1}}, r"`lam` and `mu` are prices of the metric 'costed'", id="price"),
@@ -59,7 +67,11 @@ DATA = {"train": "train.jsonl", "dev": "dev.jsonl"}
             {"metric_options": {"nu": 1}}, r"`metric_options\.nu` is unknown; known: `lam`", id="metric-option"
         ),
         pytest.param({"program_options": {"theta": 1.5}}, r"`theta`.*less than or equal to 1, got 1\.5", id="theta"),
-        pytest.param({"program_options": {"thteta": 1}}, r"unknown option 'thteta'", id="program-option"),
+        pytest.param(
+            {"program_options": {"thteta": 1}},
+            r"unknown option 'thteta'.*; did you mean 'theta'\?",
+            id="program-option",
+        ),
         pytest.param({"program_options": {"search": 1}}, r"`search` cannot be set", id="search"),
         pytest.param(
             {"strategy_options": {"demos": 1}}, r"has no option 'demos'; options: `lam`", id="strategy-option"
@@ -103,13 +115,49 @@ def test_a_missing_recipe_lists_the_bundled_ones() -> None:
         load_recipe("nowhere.toml")
 
 
-@pytest.mark.parametrize("text", ["name = ", "\x00", "= 1"], ids=["half-a-line", "nul", "no-key"])
-def test_what_is_no_toml_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("sample-contrls", "sample-controls"),
+        ("controls", "sample-controls"),
+        ("Sample-MIPRO.toml", "sample-mipro"),
+        ("recpie.toml", "recipe.toml"),
+    ],
+)
+def test_a_misspelt_recipe_is_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    """Bundled names, and the files that lie in the same folder."""
+    write_recipe(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=re.escape(f"`{name}` does not exist; did you mean `{meant}`?")):
+        load_recipe(name)
+
+
+def test_an_empty_name_is_not_taken_for_a_folder() -> None:
+    """As a script passes it whose variable is not set."""
+    with pytest.raises(ConfigError, match="has an empty name"):
+        load_recipe("")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"name = ", b"\x00", b"= 1", b'name = "\xff"', b"seed = " + b"9" * 5000, b"a = " + b"[" * 5000],
+    ids=["half-a-line", "nul", "no-key", "latin-1", "huge-number", "deep"],
+)
+def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     """A file that TOML cannot read is one error that names it."""
     path = tmp_path / "recipe.toml"
-    path.write_text(text, encoding="utf-8")
+    path.write_bytes(content)
     with pytest.raises(ConfigError, match=r"recipe\.toml` is not valid TOML"):
         load_recipe(path)
+
+
+def test_a_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
+    """Windows editors write one."""
+    path = write_recipe(tmp_path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load_recipe(path).name == "tiny"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import dspy
 
-from reflective_rag.programs.state import is_repeat
+from reflective_rag.programs.repeats import is_repeat
 from reflective_rag.signatures.types import Assessment, Round
 from tests.fakes import Call, prompt_text
 from tests.programs.worlds import World

@@ -128,7 +128,7 @@ def test_a_control_of_the_app_changes_where_the_loop_stops(tmp_path: Path) -> No
         pytest.param({"mode": "fused"}, "`mode` cannot be changed on an artefact", id="mode"),
         pytest.param({"mode": "paired"}, "`mode` cannot be changed on an artefact", id="its own mode"),
         pytest.param({"preset": "critical"}, "`preset` cannot be changed on an artefact", id="preset"),
-        pytest.param({"repair": True, "support_check": "lm"}, "`repair`, `support_check` cannot", id="two at once"),
+        pytest.param({"repair": True, "critics": {"support": "lm"}}, "`critics`, `repair` cannot", id="two at once"),
         pytest.param({"theta": 1.5}, "`theta`.*got 1.5", id="θ out of range"),
         pytest.param({"k": 0}, "`k`.*got 0", id="k out of range"),
         pytest.param({"tetha": 0.5}, "unknown option 'tetha'", id="misspelt"),

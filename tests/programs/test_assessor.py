@@ -126,7 +126,8 @@ def test_weights_change_the_score_and_nothing_else() -> None:
 def test_one_unreadable_verdict_does_not_cost_the_others() -> None:
     """In mode `separate` each narrow call stands alone."""
     assessment = assess(judge(sufficient="hm"), "separate")
-    assert (assessment.sufficient, assessment.unreadable, assessment.coverage) == (None, 1, 1.0)
+    assert (assessment.unreadable, assessment.coverage) == (1, 1.0)
+    assert [f.judgement for f in assessment.fallbacks] == ["sufficiency"]
 
 
 def test_a_reply_of_noise_is_judged_by_rules_and_counted() -> None:

@@ -26,7 +26,7 @@ import pytest
 from dspy.lm15 import Request
 
 from reflective_rag.programs import ReflectiveRAG
-from reflective_rag.programs.finishing import _OF_STOP as WARNING_OF_STOP
+from reflective_rag.programs.messages import WARNING_OF_STOP
 from reflective_rag.signatures.text import normalize, tokenize
 from reflective_rag.signatures.types import Passage
 from tests.fakes import Call, asks_for, chat_reply, fake_lm
@@ -93,11 +93,15 @@ def test_02_never_more_than_a_budget(runs: list[Run]) -> None:
 
 
 def test_03_a_passage_never_enters_twice(runs: list[Run]) -> None:
-    """What was read and what was left out holds each text once and each id once."""
+    """What was read holds each text once; what was left out as a repeat says of which passage."""
     for label, _, result in each(runs):
-        passages = [*result.passages, *(d.passage for d in result.dropped)]
+        repeats = [d for d in result.dropped if "duplicate of" in d.reason]
+        others = [d.passage for d in result.dropped if d not in repeats]
+        passages = [*result.passages, *others]
         assert len({p.key for p in passages}) == len(passages), label
         assert len({p.id for p in passages}) == len(passages), label
+        known = {p.id for p in passages} | {d.passage.id for d in repeats}
+        assert all(d.reason.rpartition("duplicate of ")[2] in known for d in repeats), label
         assert sum(r.new for r in result.rounds) >= len(passages), label
 
 

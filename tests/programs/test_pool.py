@@ -1,10 +1,16 @@
-"""The pool: each passage once, ranked for reading, shortened by whole sentences, and accounted for when left out."""
+"""The pool: each passage once, ranked for reading, and accounted for when left out."""
+
+from datetime import date
 
 import pytest
 
-from reflective_rag.programs.pool import EvidencePool, numbered, strip
-from reflective_rag.signatures.text import sentences, tokenize
+from reflective_rag.programs.pool import EvidencePool, numbered
+from reflective_rag.signatures.text import tokenize
 from reflective_rag.signatures.types import Passage
+
+LONG = (
+    "Giotto was a painter who was born near Florence and worked there, in Padua and in Assisi for all of his long life."
+)
 
 
 def passages(*ids: str) -> list[Passage]:
@@ -12,21 +18,44 @@ def passages(*ids: str) -> list[Passage]:
     return [Passage(id=i, text=f"text of {i}") for i in ids]
 
 
+def reasons(pool: EvidencePool) -> dict[str, str]:
+    """Id → reason of what was left out."""
+    return {d.passage.id: d.reason for d in pool.dropped}
+
+
 def test_a_repeat_is_not_new() -> None:
-    """The same words under another id, in another round or the same, do not enter again."""
+    """The same words under another id, in another round or the same, do not enter again, and the record says so."""
     pool = EvidencePool()
     first = pool.add([Passage(id="a", text="Giotto, painter."), Passage(id="b", text="giotto painter")])
     again = pool.add([Passage(id="c", text="GIOTTO — painter!")])
     assert ([p.id for p in first], again, len(pool)) == (["a"], [], 1)
+    assert reasons(pool) == {"b": "exact duplicate of a", "c": "exact duplicate of a"}
+
+
+def test_the_same_passage_again_is_no_duplicate() -> None:
+    """What two queries both find is one passage; nothing was left out."""
+    pool = EvidencePool()
+    pool.add(passages("a", "b"), passages("b", "a"))
+    assert (len(pool), pool.dropped) == (2, ())
+
+
+def test_the_same_text_under_two_titles_is_two_passages() -> None:
+    """A population of one place is not that of another; without a title it is nobody's own."""
+    pool = EvidencePool()
+    found = pool.add([Passage(id=t or "none", title=t, text="Population: 3,998.") for t in ("Ayr", "Bray", "", "AYR")])
+    assert [p.id for p in found] == ["Ayr", "Bray"]
+    assert reasons(pool) == {"none": "exact duplicate of Ayr", "AYR": "exact duplicate of Ayr"}
 
 
 def test_two_texts_under_one_id_get_two_ids() -> None:
-    """Verdicts name passages by id, so an id that two indexes both use is made unique."""
+    """Verdicts name passages by id, so an id that two indexes both use is made unique, and stays so."""
     pool = EvidencePool()
     one, other = pool.add([Passage(id="1", text="first"), Passage(id="1", text="second")])
     assert one.id == "1"
     assert other.id.startswith("1~")
     assert other.text == "second"
+    assert pool.add([Passage(id="1", text="second")]) == []
+    assert pool.dropped == ()
 
 
 def test_reading_weighs_grade_and_rank() -> None:
@@ -42,6 +71,13 @@ def test_reading_weighs_grade_and_rank() -> None:
     assert kept == [["full"], ["full", "new1"], ["irrelevant", "full", "new1"]]
     assert [p.id for p in pool.for_reading(5, grades)] == ["irrelevant", "half", "full", "new1", "new2"]
     assert pool.dropped == ()
+
+
+def test_a_passage_that_covers_a_requirement_is_read_first() -> None:
+    """Better grades of others do not push out the only passage that covers something."""
+    pool = EvidencePool()
+    pool.add(passages("a", "b", "c"))
+    assert [p.id for p in pool.for_reading(1, {"a": 1.0, "c": 0.3}, covering={"c"})] == ["c"]
 
 
 def test_a_repeat_keeps_its_best_rank() -> None:
@@ -63,58 +99,85 @@ def test_what_is_left_out_has_a_reason() -> None:
     pool = EvidencePool()
     pool.add(passages("a", "b", "c"))
     pool.for_reading(1, {"c": 0.0})
-    assert {d.passage.id: d.reason for d in pool.dropped} == {"b": "beyond max_passages", "c": "judged irrelevant"}
+    assert reasons(pool) == {"b": "beyond max_passages", "c": "judged irrelevant"}
     pool.for_reading(3, {})
     assert pool.dropped == ()
 
 
-ENGLISH = "Bananas are yellow. Giotto was born in 1267. Rain is wet. He died in Florence. The end came late."
-CHINESE = "香蕉是黄色的。乔托出生于1267年。雨是湿的。他在佛罗伦萨去世。结局来得很晚。"
+def test_a_near_duplicate_is_left_out_where_asked_for() -> None:
+    """A copy with another ending is not new; without `near` it is."""
+    copy = Passage(id="copy", text=LONG.removesuffix(" life.") + " life")
+    shorter = Passage(id="shorter", text="Giotto was a painter who was born near Florence")
+    pool, plain = EvidencePool(near=0.85), EvidencePool()
+    for each in (pool, plain):
+        each.add([Passage(id="a", text=LONG)])
+        each.add([copy], [shorter])
+    assert (len(pool), len(plain)) == (1, 2)
+    assert reasons(pool) == {"copy": "exact duplicate of a", "shorter": "near-duplicate of a (inside it)"}
 
 
-@pytest.mark.parametrize(
-    ("text", "question", "limit", "expected"),
-    [
-        pytest.param(ENGLISH, "Giotto born", 30, "… Giotto was born in 1267. …", id="English"),
-        pytest.param(CHINESE, "乔托出生", 16, "… 乔托出生于1267年。 …", id="Chinese"),
-        pytest.param(ENGLISH, "Bananas yellow", 25, "Bananas are yellow. …", id="first sentence"),
-        pytest.param(ENGLISH, "end came late", 25, "… The end came late.", id="last sentence"),
-        pytest.param(
-            ENGLISH, "Giotto born Rain", 45, "… Giotto was born in 1267. Rain is wet. …", id="neighbours without a mark"
-        ),
-        pytest.param(ENGLISH, "anything", len(ENGLISH), ENGLISH, id="short enough"),
-    ],
-)
-def test_a_long_passage_is_read_as_its_best_sentences(text: str, question: str, limit: int, expected: str) -> None:
-    """The sentences that speak of the question, in order, with … where something is left out."""
-    assert strip(text, frozenset(tokenize(question)), limit) == expected
+def test_a_longer_version_takes_over_rank_grade_and_place() -> None:
+    """A later passage that holds an earlier one whole replaces it: new to read, ranked and graded as well as it was."""
+    pool = EvidencePool(near=0.85)
+    pool.add([Passage(id="short", text=LONG), *passages("b")])
+    (new,) = pool.add([*passages("c"), Passage(id="long", text=f"{LONG} He died in 1337.")])[1:]
+    assert new.id == "long"
+    assert pool.replaced == {"short": "long"}
+    assert [p.id for p in pool.for_reading(1, {"short": 1.0})] == ["long"]
+    assert [p.id for p in pool.for_reading(1, {"b": 1.0}, covering={"short"})] == ["long"]
+    assert reasons(pool)["short"] == "near-duplicate of long (inside it)"
+    assert len(pool) == 3
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("Filler sentence here. " * 9_000 + "Giotto was born in 1267.", id="200,000 characters"),
-        pytest.param("这是一句闲话。" * 28_000 + "乔托出生于1267年。", id="200,000 Chinese characters"),
-        pytest.param("word " * 40_000, id="one giant sentence"),
-        pytest.param("字" * 200_000, id="one giant Chinese sentence"),
-        pytest.param("\n\n".join(["Giotto."] * 20_000), id="short paragraphs"),
-    ],
-)
-def test_kept_sentences_are_verbatim_and_fit(text: str) -> None:
-    """However long the passage, what is read stands in it word for word, and stays near the limit."""
-    short = strip(text, frozenset(tokenize("Giotto 1267 乔托")), 2400)
-    assert "…" in short
-    pieces = [piece.strip() for piece in short.split("…") if piece.strip()]
-    assert all(s.text in text for piece in pieces for s in sentences(piece))
-    assert len(short) <= 2 * 2400
-    assert ("1267" in short) == ("1267" in text)
+def test_of_two_in_one_search_the_longer_is_the_new_one() -> None:
+    """A passage that is replaced in the same round was never new."""
+    pool = EvidencePool(near=0.85)
+    found = pool.add([Passage(id="short", text=LONG), Passage(id="long", text=f"{LONG} He died in 1337.")])
+    assert [p.id for p in found] == ["long"]
 
 
-def test_passages_are_numbered_and_the_shortened_named() -> None:
-    """A model reads [1], [2], …; the ids of shortened passages are reported."""
-    both = [Passage(id="a", text="short", title="T"), Passage(id="b", text=ENGLISH)]
-    text, shortened = numbered(both, frozenset(), 60)
-    assert text.splitlines()[0] == "[1] T: short"
-    assert text.splitlines()[1].startswith("[2] Bananas are yellow.")
-    assert shortened == ("b",)
+def test_a_dated_copy_is_preferred_but_not_new() -> None:
+    """Freshness can be judged of the copy with a date; for the search it brought nothing."""
+    pool = EvidencePool(near=0.85)
+    text = f"{LONG} Nothing more than this is known of him today, though much has been written and said in many books."
+    pool.add([Passage(id="undated", text=text)])
+    dated = Passage(id="dated", text=text.replace("his long", "his"), published=date(2020, 1, 1))
+    assert pool.add([dated]) == []
+    assert [p.id for p in pool.for_reading(5, {})] == ["dated"]
+
+
+def test_tangential_passages_are_left_out_where_asked_for() -> None:
+    """By a margin, with the reason; what covers a requirement and the best hit of a query stay."""
+    found = [
+        Passage(id=f"good{i}", text=f"Giotto the painter was born in Vespignano, says source {i}.") for i in range(3)
+    ]
+    found.append(Passage(id="off", text="Bananas are rich in potassium."))
+    pool = EvidencePool()
+    pool.add(found)
+    terms = tokenize("Where was the painter Giotto born?")
+    assert [p.id for p in pool.for_reading(9, {}, terms=terms, margin=0.2)] == ["good0", "good1", "good2"]
+    assert reasons(pool) == {"off": "tangential"}
+    assert len(pool.for_reading(9, {}, terms=terms, margin=0.2, covering={"off"})) == 4
+    assert len(pool.for_reading(9, {}, terms=terms)) == 4
+    pool.add(found[3:])
+    assert len(pool.for_reading(9, {}, terms=terms, margin=0.2)) == 4
+
+
+def test_redundancy_counts_everything_that_came() -> None:
+    """The same passage found twice is half redundant; before anything came there is no number."""
+    pool = EvidencePool()
+    assert pool.redundancy is None
+    pool.add([Passage(id="a", text=LONG)], [Passage(id="a", text=LONG)])
+    assert pool.redundancy == pytest.approx(0.5)
+
+
+def test_passages_are_numbered_and_what_was_read_is_named() -> None:
+    """A model reads [1], [2], …; strips say what it reads of those that were shortened."""
+    text = "Bananas are yellow. Giotto was born in 1267. Rain is wet. He died in Florence. The end came late."
+    both = [Passage(id="a", text="short", title="T"), Passage(id="b", text=text)]
+    lines, strips = numbered(both, tokenize("Giotto born"), 30)
+    assert lines.splitlines() == ["[1] T: short", "[2] … Giotto was born in 1267. …"]
+    assert [(s.passage_id, text[s.start : s.end]) for s in strips] == [("b", "Giotto was born in 1267.")]
     assert numbered([], frozenset(), 60) == ("(no passages)", ())
+    assert numbered(both, tokenize("rain"), 30, carried=strips)[1] != strips
+    assert numbered(both, tokenize("else"), 30, carried=strips)[1][0].start == strips[0].start

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from reflective_rag.programs.scoring import assess, confidence, is_enough, made_progress, weighted_mean
+from reflective_rag.programs.scoring import (
+    assess,
+    confidence,
+    crag_action,
+    is_enough,
+    made_progress,
+    says_sufficient,
+    weighted_mean,
+)
 from reflective_rag.programs.settings import LoopControls, Weights
 from reflective_rag.signatures.types import Assessment, Contradiction, Judgement, Passage, Requirement
 
@@ -20,7 +28,7 @@ SETTLED = CONFLICT.model_copy(update={"newer": "b"})
 
 def scored(passages: list[Passage], **judgement: Any) -> Assessment:
     """The assessment of a judgement under the default weights."""
-    return assess(Judgement(**judgement), passages, Weights())
+    return assess(Judgement(**judgement), passages, LoopControls())
 
 
 @pytest.mark.parametrize(
@@ -53,12 +61,14 @@ def test_weights_of_zero_give_no_score() -> None:
         pytest.param({"a": 1.0, "b": 0.5}, (1 + 0.5 / 2) / 1.5, id="second counts half"),
         pytest.param({"a": 0.5, "b": 1.0}, (1 + 0.5 / 2) / 1.5, id="best first"),
         pytest.param({"a": 1.0, "b": 0.0, "c": 0.0}, 1.0, id="distractors do not lower it"),
+        pytest.param({"a": 0.9, "b": 0.4, "c": 0.3}, 0.9, id="soft grades of distractors do not lower it either"),
         pytest.param({"a": 0.0, "b": 0.0}, 0.0, id="nothing relevant"),
+        pytest.param({"a": 0.2, "b": 0.4}, 0.4, id="nothing relevant, the best is shown"),
         pytest.param({}, None, id="nothing judged"),
     ],
 )
 def test_relevance_is_over_the_passages_that_are_kept(grades: dict[str, float], expected: float | None) -> None:
-    """Grades above 0, best first, weighted 1/rank; dropped passages do not punish the rest."""
+    """Grades from .5, best first, weighted 1/rank; what is not relevant does not punish the rest."""
     relevance = scored([A, B, C], relevance=grades).relevance
     assert relevance == (None if expected is None else pytest.approx(expected))
 
@@ -173,7 +183,43 @@ def test_full_marks_without_coverage_are_not_enough() -> None:
 )
 def test_confidence_follows_its_formula(judgement: dict[str, Any], support: Any, expected: float) -> None:
     """Score × support × .85 per important gap × .7 per conflict × .7 for a "no"; unreadable support is partial."""
-    assert confidence(0.8, Judgement(**judgement), support) == pytest.approx(expected)
+    assessment = Assessment(evidence_score=0.8, **judgement)
+    assert confidence(assessment, LoopControls(), support) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "at", "expected"),
+    [
+        pytest.param({"sufficient": True, "sufficiency": 0.6}, 0.5, True, id="likely enough"),
+        pytest.param(
+            {"sufficient": True, "sufficiency": 0.6}, 0.7, False, id="a stricter threshold overrules the word"
+        ),
+        pytest.param({"sufficient": False, "sufficiency": 0.4}, 0.3, True, id="a laxer one too"),
+        pytest.param({"sufficient": False}, 0.0, False, id="without a probability the word counts"),
+        pytest.param({"sufficient": None}, 0.5, None, id="no verdict"),
+    ],
+)
+def test_a_soft_verdict_is_read_at_a_threshold(verdict: dict[str, Any], at: float, expected: bool | None) -> None:
+    """The probability of "sufficient" counts where the model reports one, at a threshold that can be tuned."""
+    controls = LoopControls(sufficient_at=at)
+    assessment = Assessment(**{**ENOUGH, **verdict})
+    assert says_sufficient(assessment, controls) is expected
+    assert is_enough(assessment, controls) is (expected is not False)
+
+
+@pytest.mark.parametrize(
+    ("assessment", "expected"),
+    [
+        pytest.param({**ENOUGH, "relevance": 0.9}, "correct", id="enough"),
+        pytest.param({**ENOUGH, "relevance": 0.9, "requirements": (MISSING,)}, "ambiguous", id="relevant, not enough"),
+        pytest.param({"relevance": 0.2}, "incorrect", id="nothing relevant"),
+        pytest.param({}, "incorrect", id="nothing judged"),
+    ],
+)
+def test_the_three_way_view_of_crag(assessment: dict[str, Any], expected: str) -> None:
+    """`correct` where the loop would answer, `incorrect` where nothing is relevant, `ambiguous` in between."""
+    assert crag_action(Assessment(**assessment), LoopControls()) == expected
+    assert crag_action(Assessment(**assessment), LoopControls(stop_when_enough=False)) == expected
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def make_world(seed: int, mode: str | None = None) -> World:
         "k_gap": dice.randint(1, 3),
         "max_passages": dice.randint(2, 6),
         "abstain": dice.random() < 0.3,
-        "support_check": dice.choice(["rules", "rules", "lm", "off"]),
+        "critics": {"support": dice.choice(["rules", "rules", "lm", "off"])},
         "budget": _budget(dice),
     }
     return World(

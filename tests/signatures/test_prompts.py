@@ -11,12 +11,12 @@ from typing import Any
 import dspy
 import pytest
 
-from reflective_rag.signatures import answering, evidence, gaps
+from reflective_rag.signatures import answering, evidence, gaps, self_rag, systems
 
 FOLDER = Path(__file__).parent / "prompts"
 SIGNATURES: dict[str, Any] = {
     name: value
-    for module in (answering, evidence, gaps)
+    for module in (answering, evidence, gaps, self_rag, systems)
     for name, value in vars(module).items()
     if isinstance(value, type) and issubclass(value, dspy.Signature) and value is not dspy.Signature
 }
@@ -30,7 +30,9 @@ INPUTS = {
     "tried": "When was Giotto born?",
     "problem": "the year is not stated in the passages",
     "draft": "1276",
+    "notes": "1. Who painted it? → Giotto [1]",
     "answer": "1267",
+    "so_far": "Giotto was a painter.",
 }
 
 
@@ -71,7 +73,7 @@ def test_no_score_is_asked_of_a_model(name: str) -> None:
     assert int not in kinds
 
 
-@pytest.mark.parametrize("name", ["AssessEvidence", "AssessAndAnswer", "JudgeSupport"])
+@pytest.mark.parametrize("name", ["AssessEvidence", "AssessAndAnswer", "JudgeSupport", "RateUsefulness"])
 def test_grounds_come_before_verdicts(name: str) -> None:
     """A model writes its fields in order, so the verdict or answer comes last, after what it rests on."""
     order = list(SIGNATURES[name].output_fields)
@@ -79,5 +81,6 @@ def test_grounds_come_before_verdicts(name: str) -> None:
         "AssessEvidence": ["sufficient"],
         "AssessAndAnswer": ["sufficient", "answer", "cited"],
         "JudgeSupport": ["support"],
+        "RateUsefulness": ["usefulness"],
     }
     assert order[-len(last[name]) :] == last[name]

@@ -91,8 +91,9 @@ def test_sentences_are_verbatim_spans(text: str, count: int) -> None:
 
 
 def test_a_very_long_text_keeps_its_offsets() -> None:
-    """200,000 characters without a full stop, and with many, are split in one pass."""
-    for text in ("x" * 200_000, "One more sentence here. " * 8_000, "这是一句话。" * 30_000):
+    """Text without a full stop, with many, and with quotes that hide where a sentence ends, is split all the same."""
+    quoted = ("“他说。”" * 20_000, "“他说这是对的。" * 10_000, "“ he said so. " * 8_000)
+    for text in ("x" * 200_000, "One more sentence here. " * 8_000, "这是一句话。" * 30_000, *quoted):
         found = sentences(text)
         assert found
         assert all(text[s.start : s.end] == s.text for s in found)

@@ -15,8 +15,10 @@ from reflective_rag.signatures.types import (
     Decision,
     Draft,
     DroppedPassage,
+    Fallback,
     Frozen,
     Gap,
+    GapRecord,
     Judgement,
     Passage,
     PhaseUsage,
@@ -25,6 +27,7 @@ from reflective_rag.signatures.types import (
     ResultWarning,
     Round,
     StopReason,
+    Strip,
 )
 
 PASSAGE = Passage(id="a", text="Giotto was born in 1267.")
@@ -36,6 +39,9 @@ EXAMPLES: list[Frozen] = [
     Judgement(),
     Draft(answer="1267"),
     ClaimSupport(claim="1267", support=None),
+    Fallback(judgement="relevance", backend="models", to="rules", reason="out of memory"),
+    Strip(passage_id="a", start=0, end=24, score=0.5),
+    GapRecord(gap=Gap(kind="timeline", need="when", query="when?"), opened=1),
     Assessment(),
     Decision(action="generate", reason="sufficient"),
     Citation(passage_id="a", quote="1267", start=19, end=23),
@@ -97,6 +103,7 @@ def test_a_passage_is_identified_by_its_words() -> None:
     """Two indexes may give one text other ids and other punctuation: it is one passage. Other words make another."""
     assert PASSAGE.key == Passage(id="b", text="giotto was born in 1267", title="Giotto").key
     assert PASSAGE.key != Passage(id="a", text="Giotto was born in 1276.").key
+    assert Passage(id="a", text="It is -5 °C.").key != Passage(id="a", text="It is 5 °C.").key
     assert PASSAGE.model_copy(update={"text": "other"}).key == Passage(id="c", text="other").key
 
 

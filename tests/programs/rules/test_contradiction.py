@@ -23,6 +23,20 @@ DISAGREE = [
     ("奥伦桥是哪一年建成的？", "奥伦桥于1931年建成。", "奥伦桥于1934年建成。"),
     ("奥伦桥允许汽车通行吗？", "奥伦桥允许汽车通行。", "奥伦桥不再允许汽车通行。"),
     ("奥伦桥是谁设计的？", "横跨维河的奥伦桥由工程师王立设计。", "横跨维河的奥伦桥由工程师张明设计。"),
+    ("What is the capital of Veyland?", "The capital of Veyland is Tornby.", "The capital of Veyland is Halden."),
+    ("维国的首都是哪里？", "维国的首都是新城。", "维国的首都是旧港。"),
+    (
+        "Did sales of Vey cars rise?",
+        "Sales of Vey cars increased in Meridale in 2020.",
+        "Sales of Vey cars decreased in Meridale in 2020.",
+    ),
+    ("奥伦桥何时建成？", "奥伦桥于昭和五十年建成。", "奥伦桥于1985年建成。"),
+    # Not the sentence that is asked about, but one page in two versions.
+    (
+        "What does the Orlen Bridge span?",
+        "The Orlen Bridge spans the Vey. It cost 12 million crowns to build.",
+        "The Orlen Bridge spans the Vey. It cost 19 million crowns to build.",
+    ),
 ]
 
 
@@ -50,6 +64,46 @@ AGREE = [
     ("青石电车全年营收多少？", "2022年青石电车全年营收60亿元。", "2022年第四季度青石电车营收14亿元。"),
     ("奥伦桥全长多少米？", "奥伦桥全长640米。", "维河大桥全长710米。"),
     (LENGTH, "", ""),
+    (
+        "What is the population of Meridale?",
+        "The population of the city of Meridale is 81,200.",
+        "The population of the Meridale metropolitan area is 181,200.",
+    ),
+    (
+        "What is the population of Meridale?",
+        "The estimated population of Meridale is 81,200.",
+        "The census population of Meridale is 82,900.",
+    ),
+    (
+        "What was the revenue of Vey in 2020?",
+        "In Q1 2020 the revenue of Vey was 5 million.",
+        "In Q2 2020 the revenue of Vey was 6 million.",
+    ),
+    (
+        "What is the border of Veyland?",
+        "The northern border of Veyland is the Tornby.",
+        "The southern border of Veyland is the Halden.",
+    ),
+    (
+        "Which films did Selma Ek star in?",
+        "Selma Ek starred in Silver Night.",
+        "Selma Ek starred in Golden Day.",
+    ),
+    (
+        "Who is the mayor of Meridale?",
+        "In 2019 the mayor of Meridale was Ana Troost.",
+        "In 2023 the mayor of Meridale was Mara Quill.",
+    ),
+    ("青石市的人口是多少？", "青石市市区人口为81万人。", "青石市全市人口为181万人。"),
+    ("青石市的人口是多少？", "青石市人口普查为81万人。", "青石市人口估计为82万人。"),
+    ("维国的边界在哪里？", "维国的北部边界是新河。", "维国的南部边界是旧河。"),
+    ("谁是青石市市长？", "2019年青石市市长为王立。", "2023年青石市市长为张明。"),
+    ("奥伦桥何时建成？", "奥伦桥于昭和五十年建成。", "奥伦桥于1975年建成。"),
+    (
+        "How long is the Orlen Bridge?",
+        "The Orlen Bridge is 640 metres long.",
+        "The Orlen Bridge, a road bridge, is 640 metres long.",
+    ),
 ]
 
 

@@ -50,6 +50,22 @@ def test_span_of_the_asked_kind(question, passages, expected, cited):
         assert any(expected in p.text for p in pool if p.id == cited)
 
 
+MIXED = [
+    ("青石图书馆是谁创办的？", "青石图书馆由陈文远于1936年创办。", "陈文远"),
+    ("谁设计了青石图书馆？", "青石图书馆由李建国设计。", "李建国"),
+    ("OpenVey是谁创立的？", "OpenVey由Chuck Templeton于1998年创立，总部位于San Orlen。", "Chuck Templeton"),
+    ("奥伦桥是谁设计的？", "奥伦桥（Orlen Bridge）由Otto Brandt设计。The bridge is 640 metres long.", "Otto Brandt"),
+    ("谁设计了Orlen Bridge？", "The Orlen Bridge was designed by Otto Brandt in 1931.", "Otto Brandt"),
+    ("奥伦桥何时通车？", "奥伦桥（Orlen Bridge）was opened on 2 May 1931. 奥伦桥由Otto Brandt设计。", "2 May 1931"),
+]
+
+
+@pytest.mark.parametrize(("question", "text", "expected"), MIXED, ids=[row[0] for row in MIXED])
+def test_names_in_chinese_and_mixed_text(question, text, expected):
+    """A name loses its particle (陈文远于), and a Chinese question finds an English span."""
+    assert answer(question, (passage("a", text),)).answer == expected
+
+
 CHOICES = [
     ("Who is older, Arvid Lund or Selma Ek?", LIVES, "Selma Ek"),
     ("Who was born later, Arvid Lund or Selma Ek?", LIVES, "Arvid Lund"),
@@ -119,8 +135,10 @@ def test_the_right_dated_passage_answers(question, passages, expected):
         ("When was the Orlen Bridge opened?", (passage("a", "The Orlen Bridge is red."),)),
         ("When was the Orlen Bridge opened?", ()),
         ("", LIBRARY_EN),
+        ("谁发明了量子牙刷？", (passage("a", "毕氏在庆历年间发明了活字印刷术。"),)),
+        ("Who invented the quantum toothbrush?", (passage("a", "Mara Quill invented the printing press."),)),
     ],
-    ids=["foreign", "foreign-zh", "no date there", "no passages", "no question"],
+    ids=["foreign", "foreign-zh", "no date there", "no passages", "no question", "key terms-zh", "key terms"],
 )
 def test_nothing_is_made_up(question, passages):
     """When no sentence is on topic, or none holds a span of the asked kind, the answer is empty and cites nothing."""

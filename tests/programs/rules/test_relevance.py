@@ -60,3 +60,29 @@ def test_second_step_of_a_chain_gains_from_the_first():
     alone = assess(question, (DIRECTOR,)).relevance["quill"]
     chained = assess(question, (FILM, DIRECTOR)).relevance["quill"]
     assert chained > alone
+
+
+def test_a_title_that_the_question_names_counts_more_than_a_mention():
+    """Of two passages with the same terms the one about the named thing is graded higher."""
+    pool = (
+        passage("about", "It is red and lies in the north.", "Orlen Bridge"),
+        passage("mention", "The Orlen Bridge is red and lies in the north."),
+    )
+    found = assess("Who designed the Orlen Bridge?", pool).relevance
+    assert found["about"] > found["mention"]
+
+
+def test_a_page_named_by_a_good_page_gains_even_without_terms():
+    """The second hop is graded above zero though it shares no word with the question; a stranger is not."""
+    pool = (
+        FILM,
+        passage("town", "Joe Fenn lives in Tornby.", "Joe Fenn"),
+        passage("stranger", "Nora lives in Tornby.", "Nora"),
+    )
+    found = assess("Which studio made The Silver Orchard?", pool).relevance
+    assert found["town"] > found["stranger"] == 0
+
+
+def test_chinese_and_latin_words_that_touch_are_two_words():
+    """The name in OpenVey由王立创立 is found though no space stands after it."""
+    assert assess("OpenVey是谁创立的？", (passage("a", "OpenVey由王立创立。"),)).relevance["a"] == 1

@@ -108,3 +108,82 @@ def test_an_answer_from_an_outdated_passage_is_partial():
     assert check_support(question, "93,400", passages).support == "supported"
     assert check_support(question, "81,200", passages).support == "partially"
     assert check_support("What was the population of Meridale as of 2019?", "81,200", CENSUS).support == "supported"
+
+
+LONG = "How long is the Orlen Bridge?"
+METRES = (passage("a", "The Orlen Bridge is 640 metres long."),)
+REFUTED = [
+    ("Did sales of Vey rise?", "Sales of Vey increased in 2020.", "Sales of Vey decreased in 2020."),
+    ("When was Selma Ek born?", "Selma Ek was born in 1931.", "Selma Ek died in 1931."),
+    ("When was it built?", "The Orlen Bridge was built before the war.", "The Orlen Bridge was built after the war."),
+    ("Which is the largest lake of Vey?", "Lake Tornby", "The smallest lake of Vey is Lake Tornby."),
+    ("When was Selma Ek born?", "1931", "Selma Ek died in 1931."),
+    (LONG, "640 km", "The Orlen Bridge is 640 metres long."),
+    (LONG, "The Orlen Bridge is 640 km long.", "The Orlen Bridge is 640 metres long."),
+    (DONE, "May 1931", "The Orlen Bridge was completed in June 1931."),
+    (DONE, "The Orlen Bridge was completed in May 1931.", "The Orlen Bridge was completed in June 1931."),
+    ("How many stops does the tram have?", "42", "The tram has 142 stops."),
+    ("What is the capital of Vey?", "The capital of Vey is Tornby.", "The capital of Vey is Halden."),
+    ("青石市人口如何变化？", "青石市人口在2020年增加。", "青石市人口在2020年减少。"),
+    ("王立何时出生？", "王立出生于1931年。", "王立去世于1931年。"),
+    ("维国最大的湖是什么？", "托恩湖", "维国最小的湖是托恩湖。"),
+    ("奥伦桥有多长？", "640公里", "奥伦桥全长640米。"),
+    (DONE_ZH, "1931年5月", "奥伦桥于1931年6月建成。"),
+    ("维国首都是哪里？", "维国的首都是新城。", "维国的首都是旧港。"),
+]
+
+
+@pytest.mark.parametrize(("question", "claim", "text"), REFUTED, ids=[f"{c}|{t}" for _, c, t in REFUTED])
+def test_opposites_and_other_values_are_no_support(question, claim, text):
+    """Antonyms, other numbers, months, units and names in the same words never support, not even in part."""
+    assert check_support(question, claim, (passage("a", text),)).support in ("contradicted", "not_supported")
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "text"),
+    [
+        ("Who designed the Orlen Bridge?", "Otto Brandt", "Otto Brandt visited the Orlen Bridge in 1950."),
+        ("Who designed the Orlen Bridge?", "Otto Brandt", "The Orlen Bridge was designed by Otto Brandtson."),
+        ("Who designed the Orlen Bridge?", "Otto Brandt", "Otto Brandt was a painter."),
+        ("奥伦桥是谁设计的？", "王立", "王立曾在1950年参观奥伦桥。"),
+    ],
+)
+def test_a_mere_mention_is_no_support(question, claim, text):
+    """The sentence must also speak of what is asked, and hold the answer as whole words."""
+    assert check_support(question, claim, (passage("a", text),)).support != "supported"
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "passages"),
+    [
+        (LONG, "0.64 km", METRES),
+        (DONE_ZH, "昭和六年", BRIDGE_ZH),
+        ("Where was Ek born?", "Tornby, Veyland", (passage("a", "Ek was born in Tornby, Veyland."),)),
+    ],
+)
+def test_the_same_value_in_other_words_is_supported(question, claim, passages):
+    """Units are converted, eras are years, and a comma inside a name does not make a list."""
+    assert check_support(question, claim, passages).support == "supported"
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "text", "support"),
+    [
+        (
+            "Which towns does the line serve?",
+            "Tornby, Halden and Vey",
+            "The line serves the towns Tornby, Vey and Lund.",
+            "partially",
+        ),
+        (
+            "Which towns does the line serve?",
+            "Tornby and Vey",
+            "The line serves the towns Tornby, Vey and Lund.",
+            "supported",
+        ),
+        ("奥伦线经过哪些镇？", "托恩镇、维镇和哈尔登", "奥伦线经过托恩镇、维镇和梅里镇。", "partially"),
+    ],
+)
+def test_members_joined_by_words_are_a_list(question, claim, text, support):
+    """Commas, "and", 、 and 和 separate members; one that is missing makes the whole partial."""
+    assert check_support(question, claim, (passage("a", text),)).support == support

@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from reflective_rag.programs.rules.time import dated, time_expression, years
+from reflective_rag.programs.rules.dates import dated, years
+from reflective_rag.programs.rules.time import time_expression
 from reflective_rag.signatures.types import Passage
 
 TODAY = date(2026, 11, 30)
@@ -34,6 +35,18 @@ SCOPES = [
     ("1950年至1960年建了什么？", "between", date(1950, 1, 1), date(1960, 12, 31)),
     ("去年有多少游客？", "as_of", date(2025, 1, 1), date(2025, 12, 31)),
     ("该片耗资2000万元吗？", "timeless", None, None),
+    ("Who led the city five years ago?", "as_of", date(2021, 1, 1), date(2021, 12, 31)),
+    ("How many people visited last month?", "as_of", date(2026, 10, 1), date(2026, 10, 31)),
+    ("What was built in the last three years?", "between", date(2023, 11, 30), TODAY),
+    ("前年有多少游客？", "as_of", date(2024, 1, 1), date(2024, 12, 31)),
+    ("上个月有多少游客？", "as_of", date(2026, 10, 1), date(2026, 10, 31)),
+    ("五年前谁是市长？", "as_of", date(2021, 1, 1), date(2021, 12, 31)),
+    ("近五年建了什么？", "between", date(2021, 11, 30), TODAY),
+    ("昭和五十年青石市有多少人口？", "as_of", date(1975, 1, 1), date(1975, 12, 31)),
+    ("二〇一九年谁当选市长？", "as_of", date(2019, 1, 1), date(2019, 12, 31)),
+    ("What unit measures electric current?", "timeless", None, None),
+    ("Which empire ruled what is now Tornby?", "timeless", None, None),
+    ("What did he do in his last year at school?", "timeless", None, None),
 ]
 
 
@@ -42,6 +55,16 @@ def test_time_scope(question, scope, start, end):
     """The scope and its inclusive bounds are read from the question, relative words against `today`."""
     found = time_expression(question, TODAY)
     assert (found.scope, found.start, found.end) == (scope, start, end)
+
+
+@pytest.mark.parametrize(
+    "question", ["Who ruled in the last five years?", "近五年", "two months ago", "上个月", "yesterday"]
+)
+@pytest.mark.parametrize("today", [date(2024, 2, 29), date(2023, 1, 1), date(1, 1, 1)], ids=str)
+def test_relative_words_at_the_edges_of_the_calendar(question, today):
+    """Leap days, January and the first year give ordered bounds or none, and no error."""
+    found = time_expression(question, today)
+    assert found.start is None or found.end is None or found.start <= found.end
 
 
 def test_last_year_without_today_is_timeless():
@@ -58,6 +81,23 @@ def test_last_year_without_today_is_timeless():
         ("the 1990s", ()),
         ("12345 metres", ()),
         ("", ()),
+        ("0000-00-00", ()),
+        ("2023-13-45", ()),
+        ("2023-05-06", (2023,)),
+        ("circa 1890", (1890,)),
+        ("约1890年", (1890,)),
+        ("1990年代", ()),
+        ("昭和五十年", (1975,)),
+        ("昭和50年", (1975,)),
+        ("昭和九十九年", ()),
+        ("民国三十八年", (1949,)),
+        ("光绪二十年", (1894,)),
+        ("宣统元年", (1909,)),
+        ("光绪一百年", ()),
+        ("二〇一九年", (2019,)),
+        ("公元前1046年", ()),
+        ("in 1046 BC", ()),
+        ("昭和十百千年", ()),
     ],
 )
 def test_years_are_not_amounts(text, found):
@@ -71,3 +111,18 @@ def test_publication_date_comes_before_stated_years():
     assert dated(Passage(id="a", text=text, published=date(2020, 5, 1)), text) == date(2020, 5, 1)
     assert dated(Passage(id="a", text=text), text) == date(2010, 12, 31)
     assert dated(Passage(id="a", text="It had 40 stops."), "It had 40 stops.") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She has been mayor since 2015.",
+        "Meridale, founded in 1850, has 40 stops.",
+        "自1990年起任市长。",
+        "青石市于1850年建立，有40个车站。",
+    ],
+)
+def test_background_years_do_not_date_a_statement(text):
+    """A beginning or a founding does not say when a statement held; such a passage has no date."""
+    assert years(text)
+    assert dated(Passage(id="a", text=text), text) is None

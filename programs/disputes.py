@@ -1,0 +1,47 @@
+"""Where an answer stands between two sources that disagree."""
+
+from datetime import date
+
+from reflective_rag.programs import rules
+from reflective_rag.programs.rules.words import STOP_EN
+from reflective_rag.signatures.text import normalize, tokenize
+from reflective_rag.signatures.types import Assessment, Contradiction, Passage
+
+
+def side_of(answer: str, conflict: Contradiction) -> str | None:
+    """The id of the passage whose side the answer takes; None when it takes neither or names both.
+
+    Only the words and numbers that one span has and the other lacks tell them apart.
+    """
+    a, b = (_content(span) for span in (conflict.span_a, conflict.span_b))
+    said = _content(answer)
+    takes_a, takes_b = bool(said & (a - b)), bool(said & (b - a))
+    if takes_a == takes_b:
+        return None
+    return conflict.passage_a if takes_a else conflict.passage_b
+
+
+def other_value(question: str, answer: str, conflict: Contradiction, today: date | None = None) -> str:
+    """What the side that the answer does not take answers to the question, verbatim; empty when it cannot be told."""
+    side = side_of(answer, conflict)
+    if side is None:
+        return ""
+    first = side == conflict.passage_a
+    other, span = (conflict.passage_b, conflict.span_b) if first else (conflict.passage_a, conflict.span_a)
+    value = rules.answer(question, [Passage(id=other, text=span)], today).answer
+    return value if value in span and normalize(value) not in normalize(answer) else ""
+
+
+def follows_older(answer: str, assessment: Assessment) -> Contradiction | None:
+    """The first contradiction that a newer date settles and in which the answer takes the older side all the same.
+
+    None for a question about a time of its own (as of, before, between): there the older source may be the right one.
+    """
+    if assessment.time_scope in ("as_of", "before", "between"):
+        return None
+    settled = (c for c in assessment.contradictions if c.newer is not None)
+    return next((c for c in settled if side_of(answer, c) not in (None, c.newer)), None)
+
+
+def _content(text: str) -> set[str]:
+    return {token for token in tokenize(text) if token not in STOP_EN}

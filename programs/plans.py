@@ -1,0 +1,63 @@
+"""A decomposition: sub-questions that may need each other's answers, read from a model's reply and checked."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reflective_rag.programs.reading import read_items, read_numbers
+
+MOST_PARTS = 4
+"""Sub-questions of one question; more are cut off."""
+_REFERENCE = re.compile(r"[#＃]\s?(\d+)")
+_END = " ?？.。"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One sub-question; `needs` are the numbers of those whose answers it waits for."""
+
+    number: int
+    question: str
+    needs: tuple[int, ...] = ()
+
+
+def read_plan(value: Any, question: str) -> tuple[tuple[Part, ...], int]:
+    """The parts in a reply, and how many entries could not be read.
+
+    A plan that cannot be carried out (empty, in a circle, waiting for a part that is not there) is replaced by the
+    question itself, as one part, and counts as unreadable.
+    """
+    whole = (Part(1, question),)
+    if isinstance(value, list | tuple):
+        value = [{"question": item} if isinstance(item, str) else item for item in value]
+    items, bad = read_items(value)
+    texts = [str(item.get("question") or "").strip() for item in items]
+    if bad or not all(texts):  # numbers would point at other parts if one were left out
+        return whole, max(1, bad + sum(not text for text in texts))
+    parts = tuple(_part(i, text, item) for i, (text, item) in enumerate(zip(texts, items, strict=True), 1))[:MOST_PARTS]
+    return (parts, 0) if parts and _can_be_done(parts) else (whole, 1)
+
+
+def _part(number: int, text: str, item: Mapping[str, Any]) -> Part:
+    named = [int(n) for n in _REFERENCE.findall(text)]
+    listed, _ = read_numbers(item.get("depends_on") or [], MOST_PARTS)
+    return Part(number, text, tuple(sorted({*named, *listed} - ({number} - {*named}))))
+
+
+def _can_be_done(parts: Sequence[Part]) -> bool:
+    done: set[int] = set()
+    while ready := [p for p in parts if p.number not in done and done.issuperset(p.needs)]:
+        done |= {part.number for part in ready}
+    return len(done) == len(parts)
+
+
+def resolved(part: Part, answers: Mapping[int, str], parts: Sequence[Part]) -> str:
+    """The sub-question with the answers it refers to; where one is not known, the words of its question stand there."""
+    wording = {p.number: p.question.strip(_END) for p in parts}
+
+    def known(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return answers.get(number) or resolved(Part(number, wording[number]), answers, parts)
+
+    return _REFERENCE.sub(known, part.question)

@@ -1,0 +1,94 @@
+"""What any run knows of its question: the passages found, what was tried, the drafts, and what has to be said of it."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from reflective_rag.programs import rules
+from reflective_rag.programs.material import Reading
+from reflective_rag.programs.pool import EvidencePool
+from reflective_rag.programs.steps import AskOutcome, ScoreOutcome, SearchOutcome
+from reflective_rag.signatures.types import Draft, Passage, Requirement, StopReason, Strip, WarningCode
+
+BUDGET_STOPS: dict[str, StopReason] = {
+    "calls": "budget_calls",
+    "tokens": "budget_tokens",
+    "seconds": "budget_seconds",
+    "retrievals": "budget_retrievals",
+}
+
+
+@dataclass(kw_only=True)
+class RunState:
+    """One question under way. Lives for one call; nothing of it is kept on the module."""
+
+    question: str
+    settings: Any
+    today: date
+    pool: EvidencePool = field(default_factory=EvidencePool)
+    tried: list[str] = field(default_factory=list)
+    requirements: tuple[Requirement, ...] = ()
+    reading: Reading | None = None
+    drafts: list[Draft] = field(default_factory=list)
+    warnings: dict[WarningCode, str] = field(default_factory=dict)
+    retrieved: int = 0
+    unparsed: int = 0
+    stop: StopReason = "single_pass"
+    grades: dict[str, float] = field(default_factory=dict)
+    """Passage id → grade of those that any round judged."""
+
+    def add(self, found: SearchOutcome) -> list[Passage]:
+        """Take in what a search brought; the passages that are new."""
+        self.tried += found.ran
+        self.retrieved += len(found.passages)
+        if found.error:
+            self.warn("retriever_degraded", found.error)
+        return self.pool.add(*found.results)
+
+    def read(self, limit: int, **choice: Any) -> Reading:
+        """Choose what is read next, the best `limit` passages; `choice` as in `EvidencePool.for_reading`."""
+        carried: tuple[Strip, ...] = self.reading.numbered[1] if self.reading else ()
+        self.reading = Reading(
+            question=self.question,
+            passages=self.pool.for_reading(limit, self.grades, **choice),
+            requirements=self.requirements,
+            today=self.today,
+            passage_chars=self.settings.passage_chars,
+            carried=carried,
+        )
+        return self.reading
+
+    def warn(self, code: WarningCode, detail: str = "") -> None:
+        """Note something for the reader of the answer; the first detail stays."""
+        self.warnings.setdefault(code, detail)
+
+    def unread(self, count: int) -> None:
+        """Note replies, or parts of them, that could not be read."""
+        self.unparsed += count
+        if count:
+            self.warn("unreadable_verdict")
+
+    def lost(self, outcome: AskOutcome | ScoreOutcome) -> StopReason | None:
+        """What a call without a reply means for how the run ends; None when there was a reply."""
+        if outcome.error:
+            self.warn("model_degraded", outcome.error)
+            return "model_error"
+        return BUDGET_STOPS[outcome.refused] if outcome.refused else None
+
+    def draft(self) -> Draft:
+        """The latest draft that answers; without one, an empty draft."""
+        return next((d for d in reversed(self.drafts) if d.answer), Draft(answer=""))
+
+    def rules_draft(self) -> Draft:
+        """An answer by extraction, for when the model is not to be had."""
+        return rules.answer(self.question, self.reading.passages if self.reading else (), self.today)
+
+    @property
+    def relevant_count(self) -> int:
+        """Passages that any round judged relevant."""
+        return sum(grade >= self.settings.relevant_at for grade in self.grades.values())
+
+    @property
+    def judged_count(self) -> int:
+        """Passages that any round graded."""
+        return len(self.grades)

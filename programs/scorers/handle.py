@@ -1,0 +1,113 @@
+"""The small models of one program: named by settings or given as objects, loaded at first use, asked in steps."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from reflective_rag.programs.material import Reading
+from reflective_rag.programs.settings import CriticModels
+from reflective_rag.programs.steps import Score, ScoreOutcome
+from reflective_rag.programs.verdicts import Parts
+from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+from reflective_rag.signatures.types import ClaimSupport, Judgement, JudgementName, Passage
+
+if TYPE_CHECKING:
+    from reflective_rag.programs.scorers.base import NliScorer, PairScorer
+
+OWN = "own"
+"""What stands in an artefact's settings for an object of the caller's, which must be given again when it is loaded."""
+
+
+class Scorers:
+    """Relevance and NLI scorers. Not copied with the program, and not saved with it.
+
+    Args:
+        names: Where the models are.
+        own: Objects with `predict(pairs)` instead, by the same keys (`relevance`, `nli`).
+    """
+
+    def __init__(self, names: CriticModels | None = None, own: Mapping[str, Any] | None = None) -> None:
+        self._names = names or CriticModels()
+        self._own = dict(own or {})
+        if unknown := sorted(set(self._own) - set(CriticModels.model_fields)):
+            known = ", ".join(f"`{name}`" for name in CriticModels.model_fields)
+            raise ConfigError(f"`scorers`: unknown {', '.join(map(repr, unknown))}; known: {known}")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def _spec(self, key: str) -> Any:
+        spec = self._own.get(key, getattr(self._names, key))
+        if spec == OWN:
+            raise ConfigError(
+                f"this program was made with a `{key}` scorer of your own: give it again, as "
+                f"`scorers={{{key!r}: my_scorer}}`"
+            )
+        return spec
+
+    @cached_property
+    def relevance(self) -> "PairScorer":
+        """The cross-encoder or embedder. Raises `ConfigError` when it cannot be had."""
+        from reflective_rag.programs.scorers.resolve import relevance_scorer
+
+        return relevance_scorer(self._spec("relevance"))
+
+    @cached_property
+    def nli(self) -> "NliScorer":
+        """The inference model. Raises `ConfigError` when it cannot be had."""
+        from reflective_rag.programs.scorers.resolve import nli_scorer
+
+        return nli_scorer(self._spec("nli"))
+
+    def _grade(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        return self.relevance.predict(pairs)  # loaded in the worker that scores, not where the step is made
+
+    def _infer(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        return self.nli.predict(pairs)
+
+    def steps(self, names: Sequence[JudgementName], reading: Reading) -> list[Score]:
+        """What these judgements ask of the models, independent of each other."""
+        steps = []
+        if "relevance" in names and reading.passages:
+            from reflective_rag.programs.scorers.verdicts import relevance_pairs
+
+            pairs = tuple(relevance_pairs(reading.question, reading.passages))
+            steps.append(Score(name="relevance", predict=self._grade, pairs=pairs, phase="assess"))
+        if "consistency" in names and reading.passages:
+            from reflective_rag.programs.scorers.verdicts import contradiction_pairs
+
+            pairs = tuple(pair for pair, _ in contradiction_pairs(reading.question, reading.passages))
+            steps.append(Score(name="consistency", predict=self._infer, pairs=pairs, phase="assess"))
+        return steps
+
+    def take(self, parts: Parts, step: Score, outcome: ScoreOutcome) -> None:
+        """Put the judgement in an outcome into `parts`; what cannot be read fails."""
+        name: JudgementName = "relevance" if step.name == "relevance" else "consistency"
+        if parts.lost(outcome, [name], "models"):
+            return
+        try:
+            parts.put(self._judgement(name, parts.reading, outcome.scores), [name], "models")
+        except ReflectiveRAGError as error:
+            parts.fail([name], "models", str(error))
+
+    def _judgement(self, name: JudgementName, reading: Reading, scores: Any) -> Judgement:
+        from reflective_rag.programs.scorers.verdicts import contradiction_pairs, contradictions_from, grades_from
+
+        if name == "relevance":
+            return Judgement(relevance=grades_from(scores, reading.passages))
+        asked = contradiction_pairs(reading.question, reading.passages)
+        return Judgement(contradictions=contradictions_from(scores, [where for _, where in asked]))
+
+    def support_step(self, question: str, claim: str, passages: Sequence[Passage]) -> Score:
+        """What checking a claim asks of the inference model."""
+        from reflective_rag.programs.scorers.verdicts import support_pairs
+
+        pairs = tuple(pair for pair, _ in support_pairs(question, claim, passages))
+        return Score(name="support", predict=self._infer, pairs=pairs, phase="check")
+
+    def support(self, question: str, claim: str, passages: Sequence[Passage], outcome: ScoreOutcome) -> ClaimSupport:
+        """The verdict in an outcome of `support_step`. Raises `ReflectiveRAGError` when it cannot be read."""
+        from reflective_rag.programs.scorers.verdicts import support_from, support_pairs
+
+        asked = support_pairs(question, claim, passages)
+        return support_from(claim, outcome.scores, [where for _, where in asked])
