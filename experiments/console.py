@@ -85,9 +85,9 @@ class Lines:
         """Report; prints or not."""
         with self._lock:
             due = self._clock() - self._last >= EVERY_SECONDS
-            begins = what not in self._begun and done < total and not self._short
-            if not (due or begins):
-                return
+            begins = what not in self._begun
+            if (begins and done >= total) or not (due or (begins and not self._short)):
+                return  # done at once, or told lately
             self._begun.add(what)
             self._last = self._clock()
             share = f" ({100 * done // total} %)" if total else ""

@@ -16,8 +16,8 @@ Words = dict[Language, str]
 STOPPED: dict[StopReason, Words] = {
     "sufficient": {"en": "the evidence was enough", "zh": "证据已经充分"},
     "single_pass": {
-        "en": "one search, one answer; the evidence was not judged",
-        "zh": "只检索一次、回答一次，未评估证据",
+        "en": "at most one search, one answer; the evidence was not judged",
+        "zh": "至多检索一次、回答一次，未评估证据",
     },
     "finished": {
         "en": "all planned steps were done; whether the evidence was enough was not judged",

@@ -76,8 +76,8 @@ def save_program(
     if program.name not in PROGRAMS:
         raise ConfigError(
             f"{type(program).__name__} cannot be kept as an artefact: what it is built from (your own callables, say) "
-            "cannot be written to a file. Keep its compiled state with `program.save(\"state.json\")`, and put it back "
-            "with `.load(\"state.json\")` on a program that you build as before"
+            'cannot be written to a file. Keep its compiled state with `program.save("state.json")`, and put it back '
+            'with `.load("state.json")` on a program that you build as before'
         )
     target = Path(folder)
     if target.exists() and not _is_free(target):

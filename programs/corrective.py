@@ -168,6 +168,8 @@ class CorrectiveRAG(RagModule):
         state.kept = [by_id[id_] for id_ in ids]
         refined = [recomposed(by_id[id_], [s for s in state.strips if s.passage_id == id_]) for id_ in ids]
         state.reading = reading = state.reading_of(refined)
+        if state.rounds:
+            state.rounds[-1] = state.rounds[-1].model_copy(update={"strips": state.strips})
         draft = yield from self._draft(state, reading)
         state.reading = replace(reading, passages=state.kept)
         return draft

@@ -28,15 +28,16 @@ class SearchHandle:
     """
 
     def __init__(self, search: Any) -> None:
-        if search is not None and not callable(search):
+        if search is not None and (not callable(search) or inspect.isclass(search)):
             foreign = as_search(search)
             if foreign is None:
+                got = f"the class {search.__name__}" if inspect.isclass(search) else type(search).__name__
                 raise ConfigError(
                     "`search` must be a callable `search(query, k)`, or a retriever of LangChain, LlamaIndex or "
-                    f"Haystack; got {type(search).__name__}"
+                    f"Haystack; got {got}"
                 )
             search = foreign
-        self._search = search
+        self._search: SearchFunction | None = search
         self.is_async = is_async(search)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

@@ -110,7 +110,8 @@ def next_query(program: Any, state: SelfRagState, problem: str) -> Substeps[tupl
 
     Without a model it is that of the first gap the rules see.
     """
-    gaps = by_rules(state.material(*state.relevant(state.seen.values()))).gaps
+    found = list(state.seen.values())
+    gaps = by_rules(state.material(*(state.relevant(found) or found))).gaps
     if not state.answers or not hasattr(program, "rewrite"):
         return _first_new(state, _queries(state, gaps)), None
     inputs = {

@@ -69,7 +69,8 @@ def _checks(state: SelfRagState, owner: int, candidate: Candidate) -> list[_Chec
     if candidate.passage is None:
         return []
     claims = split_claims(state.question, candidate.draft.answer)
-    sources = Sources(state.question, [candidate.passage])
+    # A sentence of a long answer says by itself what it is about; it need not speak of all that is asked.
+    sources = Sources("" if state.settings.long_form else state.question, [candidate.passage])
     return [
         _Check(owner, claim, candidate.passage, sources, candidate.draft.cited, len(claims) == 1) for claim in claims
     ]

@@ -44,7 +44,7 @@ class ReflectiveWrapper(ReflectiveRAG):
         today: date | None = None,
         **options: Any,
     ) -> None:
-        if not callable(generate) or inspect.isclass(generate):
+        if not _is_function(generate):
             raise ConfigError(f"`generate` must be a callable `generate(question, passages)`, got {generate!r:.80}")
         if "search" in options:
             raise ConfigError("the retriever of a wrapper is given as `retrieve`, not as `search`")
@@ -77,11 +77,16 @@ class _Held:
         return self
 
 
+def _is_function(given: Any) -> bool:
+    """Whether it can be called; a class is a mistake, since calling it gives an object and no answer."""
+    return callable(given) and not inspect.isclass(given)
+
+
 def _search(retrieve: Any) -> Any:
     """`search(query, k)` over what the caller retrieves with; a retriever of another library stays as it is."""
-    if not callable(retrieve) and as_search(retrieve) is not None:
-        return retrieve
-    if not callable(retrieve) or inspect.isclass(retrieve):
+    if not _is_function(retrieve):
+        if as_search(retrieve) is not None:
+            return retrieve
         raise ConfigError(
             "`retrieve` must be a callable `retrieve(query)`, or a retriever of LangChain, LlamaIndex or Haystack; "
             f"got {retrieve!r:.80}"

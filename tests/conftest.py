@@ -22,6 +22,7 @@ def _prepare_environment() -> None:
     """Take away keys, addresses and settings of the user; make every library quiet and local."""
     personal = re.compile(
         r".*_(API_KEY|API_BASE|BASE_URL|API_TOKEN|ACCESS_KEY|SECRET_KEY)|HF_TOKEN|HUGGING_FACE_HUB_TOKEN|MLFLOW_.*|RRAG_.*"
+        r"|LANGCHAIN_.*|LANGSMITH_.*"
     )
     meant_for_tests = re.compile(r"RRAG_SHARED|RRAG_TINY_GGUF|RRAG_TEST_.*")
     for name in [name for name in os.environ if personal.fullmatch(name) and not meant_for_tests.fullmatch(name)]:
@@ -29,6 +30,7 @@ def _prepare_environment() -> None:
     os.environ.update(
         DO_NOT_TRACK="true",
         DSPY_CACHEDIR=str(Path(_TEMPORARY.name, "dspy")),
+        HAYSTACK_TELEMETRY_ENABLED="false",
         HF_HOME=str(Path(_TEMPORARY.name, "huggingface")),
         HF_HUB_OFFLINE="1",  # otherwise a hub data set takes 23 s to fail
         LITELLM_LOCAL_MODEL_COST_MAP="True",  # otherwise DSPy and LiteLLM fetch a price list

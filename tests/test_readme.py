@@ -10,11 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from reflective_rag.experiments.cli import app
+from reflective_rag.programs import PROGRAMS
+from reflective_rag.programs.verdicts import BACKENDS
 from tests.fakes import asks_for, chat_reply, fake_lm
 
 README = Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+WRAPPED = [block for block in BLOCKS if "ReflectiveWrapper(" in block]
 COMMANDS = re.findall(r"^reflective-rag .*$", TEXT, re.MULTILINE)
 
 
@@ -50,6 +53,18 @@ def test_the_first_code_block_is_stock_dspy_and_runs_as_written(
     assert names["result"].stop_reason == "sufficient"
 
 
+@pytest.mark.parametrize("block", WRAPPED, ids=["plain", "langchain", "llama_index", "haystack"])
+def test_each_wrapper_example_runs_as_written(block: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer is the generator's, cited in what the retriever brought. Skips where the library is not installed."""
+    if library := re.search(r"^from (langchain_core|llama_index\.core|haystack)\b", block, re.M):
+        pytest.importorskip(library[1], reason=f"needs `{library[1]}`: install the dependency group `frameworks`")
+    names: dict[str, Any] = {}
+    exec(compile(block, "README.md", "exec"), names)
+    capsys.readouterr()
+    assert names["result"].answer == "in about 1267"
+    assert [citation.quote for citation in names["result"].citations] == ["Giotto was born in about 1267."]
+
+
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_command_in_the_readme_exists_with_its_options(line: str) -> None:
     """Each `reflective-rag` line names a command, and only options that its `--help` lists."""
@@ -58,3 +73,17 @@ def test_every_command_in_the_readme_exists_with_its_options(line: str) -> None:
     assert done.exit_code == 0, done.output
     for option in (word for word in words if word.startswith("--")):
         assert option in done.output, f"{name} has no {option}"
+
+
+def test_the_table_of_back_ends_is_what_the_settings_take() -> None:
+    """Each judgement's row says `–` exactly for the back ends that are refused for it."""
+    rows = {name: cells for name, *cells in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \| ", TEXT, re.MULTILINE)}
+    for name, backends in BACKENDS.items():
+        shown = {backend for backend, cell in zip(("lm", "rules", "models"), rows[name], strict=True) if cell != "–"}
+        assert shown == set(backends), name
+
+
+def test_the_table_of_programs_is_the_registry() -> None:
+    """Every program that the command line knows is listed, by the class that it is."""
+    listed = dict(re.findall(r"^\| `([\w-]+)` \| `(\w+)` \| ", TEXT, re.MULTILINE))
+    assert listed == {name: program.__name__ for name, program in PROGRAMS.items()}

@@ -48,6 +48,8 @@ def test_work_that_is_done_at_once_is_not_told(capsys: pytest.CaptureFixture[str
     """A first report that is the last, nor anything short before ten seconds have passed."""
     clock = Clock()
     told(Lines(clock=clock), clock, [(0, "indexing passages", 6, 6)])
+    told(Lines(clock=clock), clock, [(20, "indexing passages", 6, 6)])
+    clock.now = 0
     told(Lines(short=True, clock=clock), clock, [(0, "indexing passages", 0, 600), (9, "indexing passages", 500, 600)])
     assert capsys.readouterr().err == ""
     clock.now = 0

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reflective_rag.programs import NaiveRAG, ReflectiveRAG, ReflectiveWrapper
-from reflective_rag.programs.foreign import as_mapping, as_search
+from reflective_rag.programs.foreign import as_search
 from reflective_rag.programs.searching import SearchHandle, as_passages
 from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.types import Passage
@@ -102,7 +102,9 @@ class AsyncHaystack(Haystack):
 
 
 libraries = pytest.mark.parametrize(
-    "retriever", [LangChain(), LlamaIndex(), AsyncLlamaIndex(), Haystack(), AsyncHaystack()], ids=lambda r: type(r).__name__
+    "retriever",
+    [LangChain(), LlamaIndex(), AsyncLlamaIndex(), Haystack(), AsyncHaystack()],
+    ids=lambda r: type(r).__name__,
 )
 
 
@@ -131,7 +133,7 @@ async def test_every_program_takes_it(retriever: Any, program: Any) -> None:
 
 
 async def test_an_inherited_async_method_does_not_block_the_loop() -> None:
-    """LlamaIndex's default async method calls the sync one in place; then ours goes into a thread. An own one is used."""
+    """LlamaIndex's default async method calls the sync one in place: a thread does it then. An own one is used."""
     plain, own = LlamaIndex(), AsyncLlamaIndex()
     await SearchHandle(plain).acall("q", 1)
     await SearchHandle(own).acall("q", 1)
@@ -142,9 +144,11 @@ async def test_an_inherited_async_method_does_not_block_the_loop() -> None:
 @pytest.mark.parametrize(
     ("document", "expected"),
     [
-        pytest.param(LangChainDocument(TEXT), Passage(id="", text=TEXT), id="LangChain, bare"),
-        pytest.param(LangChainDocument(TEXT, {1: 2}, "a"), Passage(id="a", text=TEXT, metadata={"1": 2}), id="odd key"),
-        pytest.param(NodeWithScore(TextNode(TEXT), 0.5), Passage(id="n", text=TEXT, score=0.5), id="LlamaIndex, scored"),
+        pytest.param(LangChainDocument(TEXT, id="a"), Passage(id="a", text=TEXT), id="LangChain, bare"),
+        pytest.param(LangChainDocument(TEXT, {1: 2}, "a"), Passage(id="a", text=TEXT), id="key that is no text"),
+        pytest.param(
+            NodeWithScore(TextNode(TEXT), 0.5), Passage(id="n", text=TEXT, score=0.5), id="LlamaIndex, scored"
+        ),
         pytest.param(TextNode(TEXT), Passage(id="n", text=TEXT), id="LlamaIndex, node"),
         pytest.param(HaystackDocument(TEXT, {}, "h", 2), Passage(id="h", text=TEXT, score=2.0), id="Haystack, scored"),
         pytest.param(
@@ -163,9 +167,15 @@ async def test_an_inherited_async_method_does_not_block_the_loop() -> None:
 def test_documents_keep_what_they_know(document: Any, expected: Passage) -> None:
     """Text, id, score, title, source and date; what is of another type stays in the metadata alone."""
     (passage,) = as_passages([document], 1)
-    kept = passage.metadata if not expected.metadata else {}
-    assert passage == expected.model_copy(update={"id": expected.id or passage.id, "metadata": kept or passage.metadata})
-    assert passage.metadata == {str(k): v for k, v in (as_mapping(document) or {})["metadata"].items()}
+    given = next(getattr(document, name) for name in ("metadata", "meta", "node") if hasattr(document, name))
+    assert passage.metadata == {str(key): value for key, value in getattr(given, "metadata", given).items()}
+    assert passage.model_copy(update={"metadata": {}}) == expected
+
+
+def test_a_document_without_an_id_gets_one_from_its_words() -> None:
+    """As a plain text does."""
+    (passage,) = as_passages([LangChainDocument(TEXT)], 1)
+    assert passage.id == f"p-{passage.key}"
 
 
 def test_documents_of_several_libraries_may_be_mixed_with_our_own() -> None:
@@ -201,5 +211,5 @@ def test_other_objects_are_no_retrievers(retriever: Any) -> None:
 def test_a_class_is_not_its_retriever() -> None:
     """The class itself has the methods too, but nothing to call them on."""
     assert as_search(LangChain) is None
-    with pytest.raises(ConfigError, match="`retrieve` must be a callable"):
-        ReflectiveWrapper(LangChain, lambda question, passages: "")
+    with pytest.raises(ConfigError, match="got the class LangChain"):
+        SearchHandle(LangChain)

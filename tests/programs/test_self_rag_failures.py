@@ -42,7 +42,7 @@ from tests.programs.self_rag_worlds import (
     ("question", "corpus"), [(QUESTION, [BORN, FRUIT]), (ZH_QUESTION, [ZH_BORN, ZH_FRUIT])], ids=["en", "zh"]
 )
 def test_a_verdict_outside_its_values_is_judged_by_rules_and_named(
-    role: str, said: str, question: str, corpus: list[Passage]
+    role: str, said: Any, question: str, corpus: list[Passage]
 ) -> None:
     """It is no "no": the answer stands, and the result says which critic gave nothing."""
     result = ask(Model(**{role: said}), Shelf({"": corpus}), question)

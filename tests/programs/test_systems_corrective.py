@@ -114,6 +114,7 @@ def test_strips_are_read_and_passages_are_cited() -> None:
     assert "born in 1267" in read
     assert len(read) < 400 < len(long.text)
     assert result.passages == (long,)
+    assert all(long.text[s.start : s.end] in read for s in result.rounds[-1].strips)
     (citation,) = result.citations
     assert long.text[citation.start : citation.end] == citation.quote == "Giotto was born in 1267 near Florence."
 

@@ -116,7 +116,7 @@ retrievers = pytest.mark.parametrize(
         pytest.param(_async_k, 1, id="async, query and k"),
         pytest.param(functools.partial(_async_k), 1, id="partial of async"),
         pytest.param(Store(), 2, id="async object"),
-        pytest.param(lambda query: _async_query(query), 2, id="function giving a coroutine"),
+        pytest.param(lambda query: asyncio.sleep(0, TEXTS), 2, id="function giving a coroutine"),
         pytest.param(lambda query: [{"text": text, "title": "T"} for text in TEXTS], 2, id="dicts"),
         pytest.param(lambda query: [Passage(id=text[:3], text=text) for text in TEXTS], 2, id="Passages"),
         pytest.param(lambda query: iter(TEXTS), 2, id="iterator"),
@@ -209,7 +209,9 @@ def test_a_stock_optimizer_compiles_the_critics() -> None:
     assert len(compiled.assessor.assess.demos) == 1
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda rag: rag.deepcopy(), lambda rag: rag.reset_copy()])
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda rag: rag.deepcopy(), lambda rag: rag.reset_copy()]
+)
 def test_copies_share_both_callables(duplicate: Callable[[Any], Any]) -> None:
     """Optimizers copy programs; the caller's clients are shared, the controls are not."""
 

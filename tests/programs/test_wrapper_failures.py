@@ -68,7 +68,9 @@ async def test_a_generator_that_raises_is_said(door: str, generator: Any) -> Non
 
 
 @doors
-@pytest.mark.parametrize("found", [None, 7, b"1267", ["1267"], {"answer": "1267"}], ids=lambda found: type(found).__name__)
+@pytest.mark.parametrize(
+    "found", [None, 7, b"1267", ["1267"], {"answer": "1267"}], ids=lambda found: type(found).__name__
+)
 async def test_a_generator_that_returns_no_text_is_said(door: str, found: Any) -> None:
     """Nothing is guessed from another type; the warning names it."""
     result = await ask(door, generator=lambda question, passages: found)
@@ -144,7 +146,12 @@ def test_a_retriever_that_fails_later_leaves_the_first_evidence() -> None:
         return [TEXTS[1]] if query == QUESTION else raising()
 
     seen: list[Any] = []
-    result = ReflectiveWrapper(once, lambda question, passages: seen.append(passages) or "1267")(question=QUESTION)
+
+    def keep(question: str, passages: Any) -> str:
+        seen.append(passages)
+        return "1267"
+
+    result = ReflectiveWrapper(once, keep)(question=QUESTION)
     assert (result.stop_reason, result.degraded, len(seen)) == ("retriever_error", True, 1)
     assert [passage.text for passage in seen[0]] == [TEXTS[1]]
 
@@ -152,7 +159,9 @@ def test_a_retriever_that_fails_later_leaves_the_first_evidence() -> None:
 @doors
 async def test_duplicates_are_read_once(door: str) -> None:
     """The same text under other ids, cases and punctuation."""
-    texts = [{"id": n, "text": text} for n, text in enumerate(["Giotto was born in 1267.", "GIOTTO was born in 1267!"] * 9)]
+    texts = [
+        {"id": n, "text": text} for n, text in enumerate(["Giotto was born in 1267.", "GIOTTO was born in 1267!"] * 9)
+    ]
     result = await ask(door, lambda query: texts)
     assert (result.stop_reason, len(result.passages)) == ("sufficient", 1)
 

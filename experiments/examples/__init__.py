@@ -1,0 +1,1 @@
+"""Small apps to copy from."""

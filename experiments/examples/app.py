@@ -1,0 +1,128 @@
+"""A small web app around one artefact: FastAPI, loaded once, answers as JSON or as a stream of events.
+
+    RRAG_ARTIFACT=artifacts/mine RRAG_CORPUS=local:index RRAG_LM=openai/gpt-4o-mini \
+        python -m reflective_rag.experiments.examples.app
+
+`RRAG_ARTIFACT` is an artefact's folder or a program's name (`reflective`); `RRAG_CORPUS` (`sample`), `RRAG_EMBEDDER`
+(`auto`) and `RRAG_LM` (`rules`) are what `--corpus`, `--embedder` and `--lm` are on the command line. At most
+`RRAG_CONCURRENCY` (4) questions are answered at the same time; one more is told with 503 and `Retry-After` to come
+again, since a waiting line of slow answers helps nobody. It listens on this machine alone, on `PORT` (8000).
+"""
+
+import json
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from reflective_rag.experiments.corpora import open_search
+from reflective_rag.experiments.models import open_model
+from reflective_rag.experiments.systems import any_system
+from reflective_rag.programs import Event, RagModule, result_of
+from reflective_rag.programs.module import check_question
+from reflective_rag.signatures.errors import ConfigError
+
+MAX_BODY = 65_536
+"""Bytes of a request; the longest question that programs take fits in."""
+FAILED = {"detail": "the question could not be answered; the server's log says why"}
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Load model, artefact and corpus once; what is wrong with them ends the start."""
+    setting = os.environ.get
+    model = open_model(setting("RRAG_LM"))
+    system = any_system(setting("RRAG_ARTIFACT", "reflective"), model)
+    with open_search([setting("RRAG_CORPUS", "sample")], embedder=setting("RRAG_EMBEDDER", "auto")) as search:
+        app.state.program, app.state.model = system.searching(search).program, model
+        app.state.free = int(setting("RRAG_CONCURRENCY", "4"))
+        yield
+
+
+async def read_question(request: Request) -> str:
+    """The text of `?question=` or `{"question": …}`; 413 or 422 for what cannot be asked."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise HTTPException(413, f"the request is longer than {MAX_BODY:,} bytes")
+    try:
+        question = request.query_params["question"] if request.method == "GET" else json.loads(body)["question"]
+        check_question(question)
+    except ConfigError as error:
+        raise HTTPException(422, str(error)) from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise HTTPException(422, "give a text as `question`, in a JSON object or in the address") from None
+    return str(question)
+
+
+async def take_program(request: Request) -> AsyncIterator[RagModule]:
+    """The program, for one of the free places; it is held until the response has been sent or the client is gone."""
+    state = request.app.state
+    if state.free <= 0:
+        raise HTTPException(503, "too many questions at once; ask again in a moment", {"Retry-After": "2"})
+    state.free -= 1
+    try:
+        with state.model.use():
+            yield state.program
+    finally:
+        state.free += 1
+
+
+async def events(program: RagModule, question: str) -> AsyncIterator[str]:
+    """Server-sent events; the last is `result` or `error`. The work of a client that goes away ends."""
+    try:
+        async for event in program.astream(question=question):
+            yield f"event: {event.kind}\ndata: {data(event)}\n\n"
+    except Exception:
+        logging.getLogger(__name__).exception("a stream failed")
+        yield f"event: error\ndata: {json.dumps(FAILED)}\n\n"
+
+
+def data(event: Event) -> str:
+    """What an event carries, as one line of JSON."""
+    if event.kind == "result":
+        return result_of(event.result).model_dump_json()
+    if event.round is not None:
+        return event.round.model_dump_json()
+    return json.dumps({"step": event.step, "queries": event.queries}, ensure_ascii=False)
+
+
+Question = Annotated[str, Depends(read_question)]
+Program = Annotated[RagModule, Depends(take_program)]
+app = FastAPI(title="ReflectiveRAG", lifespan=lifespan)
+
+
+@app.exception_handler(Exception)
+async def failed(request: Request, error: Exception) -> Response:
+    """No word of the error, which may hold an address or a key; the server logs it."""
+    return JSONResponse(FAILED, 500)
+
+
+@app.get("/health")
+async def health(request: Request) -> dict[str, str | int]:
+    """What is served, and how many more questions may come now."""
+    state = request.app.state
+    return {"status": "ok", "program": state.program.name, "lm": state.model.name, "free": state.free}
+
+
+@app.post("/ask")
+async def ask(question: Question, program: Program) -> Response:
+    """The whole result."""
+    return Response(result_of(await program.acall(question=question)).model_dump_json(), media_type="application/json")
+
+
+@app.api_route("/stream", methods=["GET", "POST"])
+async def stream(question: Question, program: Program) -> StreamingResponse:
+    """Every step while it happens."""
+    return StreamingResponse(events(program, question), media_type="text/event-stream")
+
+
+if __name__ == "__main__":
+    import uvicorn
+
+    uvicorn.run(app, host="127.0.0.1", port=int(os.environ.get("PORT", "8000")))
