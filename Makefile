@@ -63,7 +63,7 @@ wheel: setup ## build the wheel and try it in a clean environment outside the ch
 # Keeps the locked versions that still fit; `make lock UPGRADE=1` takes the newest that the bounds allow.
 lock: setup ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  --no-emit-index-url --no-emit-find-links --extra local --extra models --group dev $(if $(UPGRADE),--upgrade) \
+	  --no-emit-index-url --no-emit-find-links --extra local --extra models --extra serve --group dev $(if $(UPGRADE),--upgrade) \
 	  pyproject.toml -o requirements.lock
 
 clean: ## remove caches and build output (not .venv)

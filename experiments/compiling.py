@@ -97,7 +97,11 @@ def run_compile(
         ReplayError: The replay lacks a request; no artefact is written.
     """
     model, cap = cap_model(model, max_cost) if max_cost is not None else (model, None)
-    with _all_paid_for(cap), asking(model), prepare(recipe, model, out, dry_run=dry_run, progress=progress) as job:
+    with (
+        _all_paid_for(cap),
+        asking(model),
+        prepare(recipe, model, out, dry_run=dry_run, progress=progress, cap=cap) as job,
+    ):
         evaluated = len(job.data.dev) + len(job.data.test)
         report = CompileReport(
             recipe=recipe,

@@ -32,7 +32,7 @@ def estimate(task: CompileTask, plan: Plan, model: Model, *, evaluated: int) -> 
     calls = {end: compiling[end] + scoring[end] + plan.prompt_calls for end in ("low", "high")}
     prompt = prompt_tokens(task.program, task.train, model) if asks else 0
     completion = COMPLETION_TOKENS if asks else 0
-    price = price_of(model.lm)
+    price = None if task.models else price_of(model.lm)  # who answers which call, and at what price, is not planned
     money = None if price is None else {end: calls[end] * price.of(prompt, completion) for end in calls}
     return {
         "program_runs": plan.program_runs + 2 * evaluated,

@@ -4,7 +4,8 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from reflective_rag.data.records import Record, pool, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
 from reflective_rag.experiments.corpora import load_data, load_passages, open_search
 from reflective_rag.experiments.models import ping
+from reflective_rag.experiments.other_models import other_models
 from reflective_rag.experiments.preflight import Preflight, check_output
 from reflective_rag.experiments.recipes import OWN, Recipe, build_metric, is_sample
 from reflective_rag.experiments.systems import named_system
 from reflective_rag.optimizers.strategies import CompileTask, Strategy, strategy
+from reflective_rag.programs.lm.capped import SpendingCap
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.searching import SearchHandle
@@ -105,7 +108,9 @@ class Job:
 
 
 @contextmanager
-def prepare(recipe: Recipe, model: Model, out: Path, *, dry_run: bool, progress: Any) -> Iterator[Job]:
+def prepare(
+    recipe: Recipe, model: Model, out: Path, *, dry_run: bool, progress: Any, cap: SpendingCap | None = None
+) -> Iterator[Job]:
     """Check everything and build the job; the index is closed at the end of the `with` block.
 
     A dry run asks no model, opens no tracking store and indexes nothing: its program has no search.
@@ -117,10 +122,12 @@ def prepare(recipe: Recipe, model: Model, out: Path, *, dry_run: bool, progress:
     data = _load(recipe, checks)
     program = checks.run(lambda: named_system(recipe.program, model, options=recipe.program_options).program)
     chosen = checks.run(lambda: strategy(recipe.strategy, program, recipe.strategy_options)) if program else None
+    others = checks.run(lambda: other_models(chosen[1] if chosen else {}, model, cap)) or {}
     checks.run(lambda: check_output(out))
     if not dry_run:
         checks.run(lambda: _check_store(recipe.tracking))
-        checks.run(lambda: ping(model))
+        for asked in (model, *others.values()):
+            checks.run(partial(ping, asked))
     if data is not None or OWN not in recipe.corpus:
         own = data.passages() if data else []
         checks.run(lambda: load_passages(recipe.corpus, own))
@@ -130,7 +137,8 @@ def prepare(recipe: Recipe, model: Model, out: Path, *, dry_run: bool, progress:
     how, options = chosen
     search = None if dry_run else _search(recipe, data, progress)
     try:
-        yield Job(data=data, strategy=how, task=_task(recipe, data, _searching(program, search), options, progress))
+        task = _task(recipe, data, _searching(program, search), options, progress)
+        yield Job(data=data, strategy=how, task=replace(task, models=others))
     finally:
         if search is not None:
             search.close()

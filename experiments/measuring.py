@@ -12,6 +12,7 @@ from reflective_rag.experiments.spelling import check_metric_name
 from reflective_rag.experiments.systems import System
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
 from reflective_rag.optimizers.metrics import metric as build_metric
+from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ContractError
 
 Progress = Callable[[str, int, int], object]
@@ -68,7 +69,17 @@ def rows_header(
         "passages": search.count(),
         "search": search.mode,
         "metric": metric,
+        "calibration": _in_use(program),
     }
+
+
+def _in_use(program: RagModule) -> str | None:
+    """What tells one calibration, with its threshold, from another; None without one, as in files of older versions."""
+    if program.calibrated is None:
+        return None
+    threshold = program.calibrated.threshold
+    text = program.calibrated.calibration.model_dump_json() + (threshold.model_dump_json() if threshold else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def values_in_pairs(a: Evaluation, b: Evaluation, column: str) -> tuple[list[float], list[float]]:

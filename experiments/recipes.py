@@ -30,6 +30,8 @@ class MetricOptions(_Table):
 
     lam: float | None = None
     mu: float | None = None
+    penalty: float | None = None
+    quality: str | None = None
     threshold: float | None = None
 
 
@@ -185,24 +187,27 @@ def _check_strategy(recipe: Recipe) -> None:
     from reflective_rag.optimizers.strategies import STRATEGIES
 
     check_name("strategy", recipe.strategy, STRATEGIES)
-    defaults = STRATEGIES[recipe.strategy].defaults
+    chosen = STRATEGIES[recipe.strategy]
+    defaults, least = chosen.defaults, getattr(chosen, "least", {})
     for name, value in recipe.strategy_options.items():
         if name not in defaults:
             known = ", ".join(f"`{key}`" for key in defaults) or "none"
             meant = did_you_mean(name, defaults)
             raise ConfigError(f"strategy {recipe.strategy!r} has no option {name!r}{meant or ';'} options: {known}")
-        _check_option(name, value, defaults[name])
+        _check_option(name, value, defaults[name], least.get(name))
 
 
-def _check_option(name: str, value: Any, default: Any) -> None:
+def _check_option(name: str, value: Any, default: Any, least: int | None) -> None:
     """An option must be of the kind of its default; numbers are never negative, and sizes of a search at least 1."""
-    if isinstance(default, bool):
-        if not isinstance(value, bool):
-            raise ConfigError(f"option `{name}` must be true or false, got {value!r}")
-        return
+    for kind, expected in ((bool, "true or false"), (str, "the name of a model, or empty for the program's own")):
+        if isinstance(default, kind):
+            if not isinstance(value, kind):
+                raise ConfigError(f"option `{name}` must be {expected}, got {value!r}")
+            return
     whole = isinstance(default, int)
     kinds: tuple[type, ...] = (int,) if whole else (int, float)
-    least = 1 if whole and name.startswith(("num_", "max_rounds")) else 0
+    if least is None:
+        least = 1 if whole and name.startswith(("num_", "max_rounds")) else 0
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if number is None or not isinstance(number, kinds) or not number >= least:
         expected = "a whole number" if whole else "a number"

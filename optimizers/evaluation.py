@@ -3,7 +3,6 @@
 A failure is a row with `error`, never a silent 0: means count it as 0 and `failed` says how many there were.
 """
 
-import math
 import threading
 import time
 from collections import Counter
@@ -12,17 +11,17 @@ from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from reflective_rag.data.records import Record, supporting_keys
 from reflective_rag.data.secrets import scrub
+from reflective_rag.optimizers.checked import number_of
 from reflective_rag.optimizers.examples import to_examples
 from reflective_rag.optimizers.metrics import containment, exact_match, f1, grade, retrieval_recall
-from reflective_rag.optimizers.predictions import answer_of, phases_of, tokens_of
+from reflective_rag.optimizers.predictions import answer_of, phases_of, signals_of, tokens_of
 from reflective_rag.optimizers.statistics import Interval, bootstrap_mean
-from reflective_rag.signatures.errors import BudgetExceeded, ConfigError, ContractError, DataError
+from reflective_rag.signatures.errors import BudgetExceeded, ConfigError, DataError
 from reflective_rag.signatures.types import Frozen, Passage
 
 Program = Callable[..., Any]
@@ -64,6 +63,8 @@ class Row(Frozen):
     """Codes, in the order they were given."""
     confidence: float | None = None
     evidence_score: float | None = None
+    signals: dict[str, float] | None = None
+    """What a calibration is fitted on, see `programs.signals`; None where a calibration was in use."""
     seconds: float = 0.0
     """Wall time of the program's call."""
     error: str | None = None
@@ -133,7 +134,6 @@ def evaluate(
     Raises:
         ConfigError, DataError, BudgetExceeded, KeyboardInterrupt: From the program or metric; the run ends at once,
             because every other question would meet the same. Rows finished by then have been given to `on_result`.
-        ContractError: The metric returned no number.
         DataError: Also when two records share an id, or a row of `done` belongs to another question.
     """
     if num_threads < 1:
@@ -224,15 +224,12 @@ def _ask(program: Program, record: Record, metric: Metric | None) -> Row:
 def _scored(row: Row, record: Record, prediction: Any, metric: Metric) -> Row:
     (example,) = to_examples([record])
     try:
-        score = metric(example, prediction)
+        score = number_of(metric(example, prediction))
     except _ENDING:
         raise
     except Exception as error:  # noqa: BLE001 - a judge model may fail on one question
         return row.model_copy(update={"error": scrub(f"in the metric: {type(error).__name__}: {error}")})
-    score = getattr(score, "score", score)
-    if not isinstance(score, Real) or not math.isfinite(score):
-        raise ContractError(f"`metric` must return a finite number or a prediction with `score`, got {score!r}.")
-    return row.model_copy(update={"score": float(score)})
+    return row.model_copy(update={"score": score})
 
 
 def _blank(record: Record, **known: Any) -> Row:
@@ -264,6 +261,7 @@ def _row(record: Record, prediction: Any) -> Row:
         warnings=tuple(getattr(warning, "code", warning) for warning in told("warnings", ())),
         confidence=told("confidence", None),
         evidence_score=told("evidence_score", None),
+        signals=signals_of(prediction),
     )
 
 

@@ -5,8 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from reflective_rag.optimizers.evidence_scores import (
+    citation_scores,
+    groundedness,
+    passages_of,
+    supporting_of,
+)
 from reflective_rag.optimizers.predictions import answer_of, tokens_of
 from reflective_rag.optimizers.scores import (
+    abstention_aware,
     answer_groups,
     containment,
     costed,
@@ -31,11 +38,26 @@ __all__ = [
     "retrieval_recall",
 ]
 
-MetricName = Literal["f1", "em", "containment", "groups", "costed"]
-THRESHOLDS: dict[MetricName, float] = {"f1": 0.5, "em": 1.0, "containment": 1.0, "groups": 1.0, "costed": 0.5}
+QualityName = Literal["f1", "em", "containment", "groups"]
+MetricName = Literal[
+    "f1", "em", "containment", "groups", "costed", "abstention", "citations", "retrieval_recall", "groundedness"
+]
+THRESHOLDS: dict[MetricName, float] = {
+    "f1": 0.5,
+    "em": 1.0,
+    "containment": 1.0,
+    "groups": 1.0,
+    "costed": 0.5,
+    "abstention": 0.5,
+    "citations": 0.5,
+    "retrieval_recall": 1.0,
+    "groundedness": 1.0,
+}
 """From which score a bootstrapped trace counts as a success."""
 LAM, MU = 0.02, 0.01
 """Default prices of `costed`: 1000 tokens cost two points of F1 in a hundred, a retrieval one."""
+PENALTY = 1.0
+"""Default price of a wrong answer in `abstention`: it costs as much as a right one brings."""
 
 
 def grade(
@@ -50,10 +72,14 @@ def grade(
 
     A blank answer is an abstention. An answer to an unanswerable question scores 0, whatever its text.
     """
-    silent = abstained or not answer.strip()
+    silent = _is_silent(answer, abstained)
     if silent or not answerable:
         return float(silent and not answerable)
     return score(answer, answers)
+
+
+def _is_silent(answer: str, abstained: bool) -> bool:
+    return abstained or not answer.strip()
 
 
 @dataclass(frozen=True)
@@ -75,6 +101,10 @@ class AnswerMetric:
     """Price of 1000 tokens (`costed` only)."""
     mu: float = 0.0
     """Price of one retrieval (`costed` only)."""
+    penalty: float = 0.0
+    """Price of a wrong answer (`abstention` only)."""
+    quality: QualityName = "f1"
+    """What a right answer is worth (`costed` and `abstention` only)."""
 
     def __call__(
         self, example: Any, prediction: Any, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
@@ -84,20 +114,31 @@ class AnswerMetric:
         return score >= self.threshold if trace is not None and pred_name is None else score
 
     def score(self, example: Any, prediction: Any) -> float:
-        """The score as a float: at most 1, at least 0 except for `costed`."""
+        """The score as a float: at most 1, at least 0 except for `costed` and `abstention`."""
         answer = answer_of(prediction)
-        quality = grade(
-            self._scorer(example),
-            answer,
-            _answers(example),
-            abstained=bool(getattr(prediction, "abstained", False)),
-            answerable=bool(getattr(example, "answerable", True)),
-        )
+        abstained = bool(getattr(prediction, "abstained", False))
+        answerable = bool(getattr(example, "answerable", True))
+        if self.name in ("citations", "retrieval_recall", "groundedness"):
+            return grade(
+                lambda *_: self._evidence(example, prediction), answer, (), abstained=abstained, answerable=answerable
+            )
+        quality = grade(self._scorer(example), answer, _answers(example), abstained=abstained, answerable=answerable)
+        if self.name == "abstention":
+            return abstention_aware(quality, self.penalty, silent=_is_silent(answer, abstained))
         return self._costed(quality, prediction) if self.name == "costed" else quality
 
+    def _evidence(self, example: Any, prediction: Any) -> float:
+        if self.name == "groundedness":
+            return groundedness(prediction)
+        supporting = supporting_of(example, self.name)
+        if self.name == "citations":
+            return citation_scores(prediction, supporting).f1
+        return retrieval_recall(passages_of(prediction), supporting) or 0.0
+
     def _scorer(self, example: Any) -> Callable[[str, Sequence[str]], float]:
-        if self.name != "groups":
-            return {"em": exact_match, "containment": containment}.get(self.name, f1)
+        name = self.quality if self.name in PRICED else self.name
+        if name != "groups":
+            return {"em": exact_match, "containment": containment}.get(name, f1)
         groups, wrong = (getattr(example, field, None) or () for field in ("answer_groups", "wrong_answers"))
         return lambda answer, answers: answer_groups(answer, groups or [answers], wrong)
 
@@ -114,34 +155,70 @@ class AnswerMetric:
 
 
 def metric(
-    name: str, *, lam: float | None = None, mu: float | None = None, threshold: float | None = None
+    name: str,
+    *,
+    lam: float | None = None,
+    mu: float | None = None,
+    penalty: float | None = None,
+    quality: str | None = None,
+    threshold: float | None = None,
 ) -> AnswerMetric:
     """Build a metric by name.
 
     Args:
-        name: `f1`, `em`, `containment`, `groups` (answer groups; the answers where an example has no groups), or
-            `costed` (F1 less tokens and retrievals).
-        lam: Price of 1000 tokens in points of F1, default .02; `costed` only.
+        name: `f1`, `em`, `containment`, `groups` (answer groups without wrong answers; the answers where an example has
+            no groups), `costed` (quality less tokens and retrievals), `abstention` (a wrong answer costs, silence does
+            not), `citations` (F1 of the cited against the supporting passages), `retrieval_recall` (share of the
+            supporting passages that were read), or `groundedness` (mean support of the answer's claims). The last three
+            give silence on an answerable question 0.
+        lam: Price of 1000 tokens in points of quality, default .02; `costed` only.
         mu: Price of one retrieval, default .01; `costed` only.
-        threshold: The score from which a bootstrapped trace is kept; default .5 for `f1` and `costed`, else 1.
+        penalty: Price of a wrong answer, default 1; `abstention` only.
+        quality: What `costed` and `abstention` start from: `f1` (default), `em`, `containment` or `groups`.
+        threshold: The score from which a bootstrapped trace is kept; default .5, and 1 for `em`, `containment`,
+            `groups`, `retrieval_recall` and `groundedness`.
 
     Raises:
-        ConfigError: Unknown name, a price for a metric without one, or a number out of range.
+        ConfigError: Unknown name, an option of another metric, or a number out of range.
     """
-    known: tuple[MetricName, ...] = get_args(MetricName)
-    chosen = next((item for item in known if item == name), None)
-    if chosen is None:
-        raise ConfigError(f"`metric` must be one of {', '.join(map(repr, known))}, got {name!r}.")
-    if chosen != "costed" and (lam is not None or mu is not None):
-        raise ConfigError(f"`lam` and `mu` are prices of the metric 'costed'; the metric {name!r} has none.")
+    chosen = _known("metric", name, get_args(MetricName))
+    for option, value, owners in (
+        ("lam", lam, ("costed",)),
+        ("mu", mu, ("costed",)),
+        ("penalty", penalty, ("abstention",)),
+        ("quality", quality, PRICED),
+    ):
+        if value is not None and chosen not in owners:
+            raise ConfigError(_OTHERS[option].format(name=name))
     if threshold is not None and not (math.isfinite(threshold) and threshold <= 1):
         raise ConfigError(f"`threshold` must be a score of at most 1, got {threshold!r}.")
     threshold = THRESHOLDS[chosen] if threshold is None else threshold
-    if chosen != "costed":
-        return AnswerMetric(chosen, threshold)
-    lam, mu = LAM if lam is None else lam, MU if mu is None else mu
-    costed(0.0, 0, 0, lam, mu)  # refuses bad prices here, before anything is spent
-    return AnswerMetric(chosen, threshold, lam, mu)
+    base = _known("quality", quality or "f1", get_args(QualityName))
+    if chosen == "costed":
+        lam, mu = LAM if lam is None else lam, MU if mu is None else mu
+        costed(0.0, 0, 0, lam, mu)  # refuses bad prices here, before anything is spent
+        return AnswerMetric(chosen, threshold, lam, mu, quality=base)
+    if chosen == "abstention":
+        penalty = PENALTY if penalty is None else penalty
+        abstention_aware(0.0, penalty, silent=False)
+        return AnswerMetric(chosen, threshold, penalty=penalty, quality=base)
+    return AnswerMetric(chosen, threshold)
+
+
+PRICED: tuple[MetricName, ...] = ("costed", "abstention")
+"""Metrics that start from the quality of another."""
+_OTHERS = {
+    "lam": "`lam` and `mu` are prices of the metric 'costed'; the metric {name!r} has none.",
+    "mu": "`lam` and `mu` are prices of the metric 'costed'; the metric {name!r} has none.",
+    "penalty": "`penalty` is the price of the metric 'abstention'; the metric {name!r} has none.",
+    "quality": "`quality` is what the metrics 'costed' and 'abstention' start from; the metric {name!r} has none.",
+}
+
+
+def _known(what: str, name: str, known: tuple[Any, ...]) -> Any:
+    if name not in known:
+        raise ConfigError(f"`{what}` must be one of {', '.join(map(repr, known))}, got {name!r}.")
+    return name
 
 
 def _answers(example: Any) -> Sequence[str]:

@@ -6,8 +6,12 @@ What a prediction does not tell is None, never 0: an unknown cost must not look 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from reflective_rag.programs.module import result_of
+from reflective_rag.programs.signals import signals
 from reflective_rag.signatures.errors import ContractError
-from reflective_rag.signatures.types import PhaseUsage
+from reflective_rag.signatures.types import PhaseUsage, Result
 
 
 def answer_of(prediction: object) -> str:
@@ -44,3 +48,15 @@ def tokens_of(prediction: object) -> int | None:
     if not tracked:
         return None
     return sum(int(lm.get(key) or 0) for lm in tracked.values() for key in ("prompt_tokens", "completion_tokens"))
+
+
+def signals_of(prediction: object) -> dict[str, float] | None:
+    """What a calibration is fitted on; None for a stock module, and where a calibration is in use already."""
+    keys: Any = getattr(prediction, "keys", tuple)()
+    if not set(Result.model_fields) <= set(keys):
+        return None
+    try:
+        result = result_of(prediction)
+    except ValidationError:  # somebody else's module with fields of the same names
+        return None
+    return None if result.calibrated else signals(result)

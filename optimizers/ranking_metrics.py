@@ -61,7 +61,7 @@ def auroc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
     _check(scores, labels)
     if not len(scores):
         return None
-    value = float(_auroc_of(scores, labels)(np.ones((1, len(scores))))[0])
+    value = float(auroc_statistic(scores, labels)(np.ones((1, len(scores))))[0])
     return None if math.isnan(value) else value
 
 
@@ -81,7 +81,7 @@ def auroc_interval(
         ConfigError: `resamples` below 1, `level` not between 0 and 1.
     """
     _check(scores, labels, clusters)
-    return _interval(_auroc_of(scores, labels), clusters, seed=seed, resamples=resamples, level=level)
+    return clustered_interval(auroc_statistic(scores, labels), clusters, seed=seed, resamples=resamples, level=level)
 
 
 def best_threshold(scores: Sequence[float], labels: Sequence[bool]) -> Threshold | None:
@@ -133,7 +133,7 @@ def accuracy_interval(
     def share(weights: "Numbers") -> "Numbers":
         return np.asarray(weights @ right / weights.sum(axis=1))
 
-    found = _interval(share, clusters, seed=seed, resamples=resamples, level=level)
+    found = clustered_interval(share, clusters, seed=seed, resamples=resamples, level=level)
     if found.mean in (0.0, 1.0) and found.low is not None:
         return Interval(found.mean, *wilson(found.mean, len(set(clusters)), level), found.n)
     return found
@@ -186,7 +186,7 @@ def precision_recall(scores: Sequence[float], labels: Sequence[bool], threshold:
     )
 
 
-def _auroc_of(scores: Sequence[float], labels: Sequence[bool]) -> Statistic:
+def auroc_statistic(scores: Sequence[float], labels: Sequence[bool]) -> Statistic:
     """AUROC as a function of case weights, linear in the number of cases: the bootstrap asks for thousands."""
     import numpy as np
 
@@ -209,8 +209,14 @@ def _auroc_of(scores: Sequence[float], labels: Sequence[bool]) -> Statistic:
     return area
 
 
-def _interval(statistic: Statistic, clusters: Sequence[str], *, seed: int, resamples: int, level: float) -> Interval:
-    """Percentile interval over resampled clusters; resamples in which the figure does not exist are left out."""
+def clustered_interval(
+    statistic: Statistic, clusters: Sequence[str], *, seed: int = 0, resamples: int = 2000, level: float = 0.95
+) -> Interval:
+    """A figure with its percentile interval over resampled clusters; resamples without such a figure are left out.
+
+    Raises:
+        ConfigError: `resamples` below 1, `level` not between 0 and 1.
+    """
     import numpy as np
 
     if resamples < 1:

@@ -105,6 +105,22 @@ def costed(quality: float, tokens: float, retrievals: float, lam: float, mu: flo
     return quality - lam * tokens / 1000 - mu * retrievals
 
 
+def abstention_aware(quality: float, penalty: float, *, silent: bool) -> float:
+    """The score of an answer that may be withheld: quality − penalty · (1 − quality), and of silence its quality alone.
+
+    Silence is worth 0 where there is an answer and 1 where there is none, so with a penalty p an answer pays from a
+    chance of p / (1 + p) to be right (Kalai et al. 2025). At most 1, at least −penalty.
+
+    Args:
+        quality: A score 0..1 that knows of abstention, see `metrics.grade`.
+        penalty: Price of a wrong answer in quality points, at least 0.
+        silent: Whether no answer was given.
+    """
+    if not 0 <= penalty < float("inf"):
+        raise ConfigError(f"`penalty` must be a number of at least 0, got {penalty!r}.")
+    return quality if silent else quality - penalty * (1 - quality)
+
+
 def _best(score: Callable[[str, str, Language], float], prediction: str, answers: Sequence[str]) -> float:
     if not isinstance(prediction, str):
         raise ContractError(f"`prediction` must be a text, got {prediction!r}.")

@@ -20,7 +20,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from reflective_rag.programs.fingerprints import program_fingerprints
+from reflective_rag.programs.calibration import Calibration, RiskRule
+from reflective_rag.programs.fingerprints import program_digest, program_fingerprints, state_of
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.settings import build, describe
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
@@ -52,6 +53,8 @@ class Manifest(BaseModel):
     """Data sets used, with fingerprints."""
     scores: dict[str, Any] = {}
     notes: dict[str, Any] = {}
+    calibration: Calibration | None = None
+    """Makes `confidence` a probability; `set_calibration` adds it."""
 
 
 def save_program(
@@ -65,7 +68,8 @@ def save_program(
 ) -> Path:
     """Write a program as an artefact folder, replacing an older artefact there.
 
-    Of a model only its name is written, never an API key.
+    Of a model only its name is written, never an API key. A calibration in use is kept where it still holds: not
+    after a compile has changed what it was fitted on.
 
     Raises:
         ConfigError: `folder` exists and is not an artefact, or the program cannot be built again from one.
@@ -82,7 +86,7 @@ def save_program(
     target = Path(folder)
     if target.exists() and not _is_free(target):
         raise ConfigError(f"`{target}` exists and is not an artefact; choose another folder, or remove it")
-    text = json.dumps(_state_of(program), ensure_ascii=False, indent=2, sort_keys=True)
+    text = json.dumps(state_of(program), ensure_ascii=False, indent=2, sort_keys=True)
     manifest = Manifest(
         schema_version=ARTEFACT_VERSION,
         program=program.name,
@@ -94,6 +98,7 @@ def save_program(
         data=dict(data or {}),
         scores=dict(scores or {}),
         notes=dict(notes or {}),
+        calibration=_calibration_of(program),
     )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -103,19 +108,43 @@ def save_program(
     return target
 
 
+def set_calibration(folder: str | Path, calibration: Calibration | None) -> Path:
+    """Put a calibration into an artefact, in place of an older one; None takes it out. All or nothing.
+
+    Raises:
+        DataError: There is no artefact, or it cannot be written.
+    """
+    manifest = read_manifest(folder).model_copy(update={"calibration": calibration})
+    target = Path(folder) / "manifest.json"
+    try:
+        _write_file(target, manifest.model_dump_json(indent=2))
+    except OSError as error:
+        raise DataError(f"the calibration cannot be written to `{folder}`: {error.strerror or error}") from None
+    return target
+
+
+def _calibration_of(program: RagModule) -> Calibration | None:
+    kept = program.calibrated.calibration if program.calibrated else None
+    return kept if kept is not None and kept.program == program_digest(program) else None
+
+
+def _write_file(target: Path, text: str) -> None:
+    """Write beside the target, flush, then rename over it."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
 def _is_free(target: Path) -> bool:
     """Whether what exists at `target` may be replaced: an artefact, or an empty folder."""
     return (target / "manifest.json").is_file() or (target.is_dir() and not any(target.iterdir()))
-
-
-def _state_of(program: RagModule) -> dict[str, Any]:
-    """DSPy's state without the models that predictors hold: an artefact names its model, it does not configure one."""
-    state: dict[str, Any] = program.dump_state()
-    for part in state.values():
-        if isinstance(part, dict) and "lm" in part:
-            part["lm"] = None
-            part["traces"], part["train"] = [], []
-    return state
 
 
 def _write_folder(target: Path, files: Mapping[str, str]) -> None:
@@ -169,16 +198,28 @@ def read_manifest(folder: str | Path) -> Manifest:
         raise DataError(f"`{path}`: {describe(error, Manifest)}") from None
 
 
-def load_program(folder: str | Path, search: Any = None, **options: Any) -> RagModule:
+def load_program(
+    folder: str | Path,
+    search: Any = None,
+    *,
+    abstain_at_risk: float | None = None,
+    abstain_rule: RiskRule = "selective",
+    **options: Any,
+) -> RagModule:
     """Build the program that an artefact holds.
 
     Args:
         folder: The artefact.
         search: The app's `search(query, k)`.
-        options: `today`, or settings and controls that override the artefact's (such as `budget` or `theta`).
+        abstain_at_risk: Withhold answers so that this share of those given is wrong at most, such as 0.1; it needs the
+            artefact's calibration, with the model and the settings that it was fitted with.
+        abstain_rule: `joint` bounds the share of all questions that are answered and wrong instead (see `RiskRule`).
+        options: `today`, or settings and controls that override the artefact's (such as `budget` or `theta`). With any
+            but `budget` a calibration does not hold any more, and results say so.
 
     Raises:
-        ConfigError: An option is unknown, out of range, or would change which predictors the program has.
+        ConfigError: An option is unknown, out of range, or would change which predictors the program has; or the risk
+            cannot be kept.
         DataError: The artefact is missing, damaged, of another version, or does not fit this library's signatures.
     """
     from reflective_rag.programs.registry import make_program
@@ -202,6 +243,7 @@ def load_program(folder: str | Path, search: Any = None, **options: Any) -> RagM
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"`{path}` cannot be loaded: {type(error).__name__}: {error}") from None
     _override_controls(program, options)
+    program.use_calibration(manifest.calibration, abstain_at_risk=abstain_at_risk, abstain_rule=abstain_rule)
     return program
 
 

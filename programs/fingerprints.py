@@ -1,4 +1,4 @@
-"""Fingerprints of what a compiled program depends on: the signatures a model is asked."""
+"""Fingerprints of what a compiled program depends on: the signatures a model is asked, and its whole state."""
 
 import hashlib
 import json
@@ -24,6 +24,27 @@ def signature_fingerprint(signature: Any) -> str:
 def program_fingerprints(program: dspy.Module) -> dict[str, str]:
     """Predictor name → fingerprint of its signature."""
     return {name: signature_fingerprint(predictor.signature) for name, predictor in program.named_predictors()}
+
+
+def state_of(program: dspy.Module) -> dict[str, Any]:
+    """DSPy's state without the models that predictors hold: an artefact names its model, it does not configure one."""
+    state: dict[str, Any] = program.dump_state()
+    for part in state.values():
+        if isinstance(part, dict) and "lm" in part:
+            part["lm"] = None
+            part["traces"], part["train"] = [], []
+    return state
+
+
+def program_digest(program: Any) -> str:
+    """16 hex digits over everything that shapes its answers: settings, instructions, demos, controls.
+
+    The budget stays out: it is the app's, and a result that it ended says so.
+    """
+    settings = program.settings.model_dump(mode="json", exclude={"budget"})
+    whole = [program.name, settings, state_of(program)]
+    text = json.dumps(whole, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def _type_schema(annotation: Any) -> Any:

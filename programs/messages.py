@@ -50,6 +50,10 @@ _TEXTS: dict[WarningCode, dict[Language, str]] = {
         "en": "The answer was ended by its limit on length; there may be more to say.",
         "zh": "回答因长度上限而结束，可能还有未尽的内容。",
     },
+    "answer_withheld": {
+        "en": "An answer was found and is withheld: it is less likely to be right than was asked for.",
+        "zh": "已得出回答但不予给出：其正确的可能性低于所要求的水平。",
+    },
 }
 WARNING_OF_STOP: dict[StopReason, WarningCode] = {
     "no_passages": "no_evidence",

@@ -8,6 +8,8 @@ from typing import Any
 import dspy
 
 from reflective_rag.programs import drivers
+from reflective_rag.programs.calibrated import InUse
+from reflective_rag.programs.calibration import Calibration, RiskRule
 from reflective_rag.programs.drivers import Event
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.searching import SearchFunction, SearchHandle
@@ -42,6 +44,8 @@ class RagModule(dspy.Module):
         self.search = SearchHandle(search)
         self.today = today
         """The date that "now" means; None is the real one. Fix it to replay a recording or to ask as of any day."""
+        self.calibrated: InUse | None = None
+        """Set by `use_calibration`; without it `confidence` is the program's own heuristic."""
 
     def steps(self, question: str) -> Steps:
         """The loop: yields lists of steps, receives their outcomes, returns the result (`forward` adds the usage)."""
@@ -54,6 +58,30 @@ class RagModule(dspy.Module):
         predictors = self.predictors()  # a slow walk over all attributes, only needed where models are pinned
         return bool(predictors) and all(p.lm is not None for p in predictors)
 
+    def use_calibration(
+        self,
+        calibration: Calibration | None,
+        *,
+        abstain_at_risk: float | None = None,
+        abstain_rule: RiskRule = "selective",
+    ) -> None:
+        """Make `confidence` a probability; with `abstain_at_risk`, withhold answers that are too unsure for that risk.
+
+        Where the program or the model is another than the calibration was fitted with, results stay uncalibrated and
+        say so (`calibrated`); with `abstain_at_risk` the call is a `ConfigError` instead. None ends it. The stopping
+        rule, and `min_confidence` where the program abstains by itself, keep to the program's own confidence.
+
+        Raises:
+            ConfigError: The calibration has no threshold for that risk, or there is no calibration.
+        """
+        if calibration is None:
+            if abstain_at_risk is not None:
+                raise ConfigError("`abstain_at_risk` needs a calibration: `reflective-rag calibrate` fits one")
+            self.calibrated = None
+            return
+        wanted = None if abstain_at_risk is None else calibration.threshold(abstain_at_risk, abstain_rule)
+        self.calibrated = InUse(calibration, wanted)
+
     def calls_per_question(self) -> tuple[int, int] | None:
         """Fewest and most model calls that a question's plan holds, for cost estimates; None where nobody knows."""
         return None
@@ -61,23 +89,24 @@ class RagModule(dspy.Module):
     def forward(self, question: str) -> dspy.Prediction:
         """Answer one question. Raises `ConfigError` for a question or set-up that cannot work."""
         ledger = self._start(question)
-        return prediction(drivers.run(self.steps(question), self.search, ledger), ledger)
+        return self._told(drivers.run(self.steps(question), self.search, ledger), ledger, question)
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """The same without blocking the event loop."""
         ledger = self._start(question)
-        return prediction(await drivers.arun(self.steps(question), self.search, ledger), ledger)
+        return self._told(await drivers.arun(self.steps(question), self.search, ledger), ledger, question)
 
     def stream(self, question: str) -> Iterator[Event]:
         """Events while the question is answered; the last has kind `result` and the Prediction of a plain call."""
         ledger = self._start(question)
-        return (_with_usage(event, ledger) for event in drivers.stream(self.steps(question), self.search, ledger))
+        events = drivers.stream(self.steps(question), self.search, ledger)
+        return (self._with_usage(event, ledger, question) for event in events)
 
     async def astream(self, question: str) -> AsyncIterator[Event]:
         """`stream` on the event loop."""
         ledger = self._start(question)
         async for event in drivers.astream(self.steps(question), self.search, ledger):
-            yield _with_usage(event, ledger)
+            yield self._with_usage(event, ledger, question)
 
     def _start(self, question: str) -> Ledger:
         check_question(question)
@@ -88,8 +117,21 @@ class RagModule(dspy.Module):
                 f"program `{self.name}` needs a language model and is not available on rules: configure one "
                 "(`dspy.configure(lm=…)`, or `--lm` on the command line)"
             )
+        if self.calibrated is not None:
+            self.calibrated.require(self)
         budget: Budget = self.settings.budget
         return Ledger(budget)
+
+    def _told(self, result: Result, ledger: Ledger, question: str) -> dspy.Prediction:
+        """The loop's result as the caller gets it: calibrated, with its usage; replay works on the loop's own."""
+        if self.calibrated is not None and not self.calibrated.misfit(self):
+            result = self.calibrated.apply(result, question, self.settings)
+        return prediction(result, ledger)
+
+    def _with_usage(self, event: Event, ledger: Ledger, question: str) -> Event:
+        if event.kind != "result":
+            return event
+        return Event(kind="result", result=self._told(event.result, ledger, question))
 
 
 def check_question(question: object) -> None:
@@ -121,7 +163,3 @@ def prediction(result: Result, ledger: Ledger) -> dspy.Prediction:
 def result_of(prediction: dspy.Prediction) -> Result:
     """The `Result` inside a Prediction of ours, for JSON: `result_of(p).model_dump(mode="json")`."""
     return Result(**{name: prediction[name] for name in Result.model_fields})
-
-
-def _with_usage(event: Event, ledger: Ledger) -> Event:
-    return Event(kind="result", result=prediction(event.result, ledger)) if event.kind == "result" else event

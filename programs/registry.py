@@ -28,6 +28,11 @@ PROGRAMS: dict[str, type[RagModule]] = {cls.name: cls for cls in _CLASSES}
 
 def make_program(name: str, search: Any = None, **options: Any) -> RagModule:
     """A fresh program. Raises `ConfigError` for an unknown name or option."""
+    if "abstain_at_risk" in options:
+        raise ConfigError(
+            "`abstain_at_risk` needs the calibration of an artefact: `reflective-rag calibrate` puts one in, and "
+            "`load_program(…, abstain_at_risk=…)` uses it"
+        )
     if name not in PROGRAMS:
         raise ConfigError(f"unknown program {name!r}; known: {', '.join(sorted(PROGRAMS))}")
     return PROGRAMS[name](search, **options)

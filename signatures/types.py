@@ -9,8 +9,7 @@ from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
-from pydantic_core import to_jsonable_python
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_serializer, field_validator
 
 from reflective_rag.signatures.text import content_hash, well_formed
 
@@ -68,6 +67,7 @@ WarningCode = Literal[
     "rules_only",
     "from_memory",
     "answer_cut",
+    "answer_withheld",
 ]
 
 GAP_KINDS: tuple[GapKind, ...] = get_args(GapKind)
@@ -121,9 +121,12 @@ class Passage(Frozen):
         return f"{head}: {self.text}" if head else self.text
 
 
+_MAPPING = TypeAdapter(dict[str, Any], config=ConfigDict(ser_json_bytes="base64"))
+
+
 def _jsonable(value: dict[str, Any]) -> Any:
     try:
-        return to_jsonable_python(value, serialize_unknown=True, bytes_mode="base64", inf_nan_mode="null")
+        return _MAPPING.dump_python(value, mode="json", fallback=str)
     except ValueError:  # an object that holds itself, or a key that is no text
         return {str(key): repr(item) for key, item in value.items()}
 
@@ -357,6 +360,9 @@ class Result(Frozen):
     """The answer's claims, each with its own verdict and citations; empty where nothing was checked."""
     citations: tuple[Citation, ...] = ()
     confidence: Score = 0.0
+    """0 for an abstention."""
+    calibrated: bool = False
+    """Whether `confidence` is a probability that a calibration gave; otherwise it is the program's own heuristic."""
     evidence_score: Score | None = None
     """None for programs that do not judge their evidence."""
     abstained: bool = False

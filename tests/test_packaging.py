@@ -209,7 +209,9 @@ def test_the_version_is_the_same_everywhere() -> None:
         ("project", "dependencies"),
         ("project.optional-dependencies", "local"),
         ("project.optional-dependencies", "models"),
+        ("project.optional-dependencies", "serve"),
         ("dependency-groups", "dev"),
+        ("dependency-groups", "frameworks"),
     ],
 )
 def test_every_exception_in_pyproject_has_its_reason(section: str, key: str) -> None:

@@ -56,7 +56,7 @@ def test_the_first_code_block_is_stock_dspy_and_runs_as_written(
 @pytest.mark.parametrize("block", WRAPPED, ids=["plain", "langchain", "llama_index", "haystack"])
 def test_each_wrapper_example_runs_as_written(block: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The answer is the generator's, cited in what the retriever brought. Skips where the library is not installed."""
-    if library := re.search(r"^from (langchain_core|llama_index\.core|haystack)\b", block, re.M):
+    if library := re.search(r"^from (langchain_core|llama_index\.core|haystack)\b", block, re.MULTILINE):
         pytest.importorskip(library[1], reason=f"needs `{library[1]}`: install the dependency group `frameworks`")
     names: dict[str, Any] = {}
     exec(compile(block, "README.md", "exec"), names)
@@ -77,7 +77,9 @@ def test_every_command_in_the_readme_exists_with_its_options(line: str) -> None:
 
 def test_the_table_of_back_ends_is_what_the_settings_take() -> None:
     """Each judgement's row says `–` exactly for the back ends that are refused for it."""
-    rows = {name: cells for name, *cells in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \| ", TEXT, re.MULTILINE)}
+    rows = {
+        name: cells for name, *cells in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \| ", TEXT, re.MULTILINE)
+    }
     for name, backends in BACKENDS.items():
         shown = {backend for backend, cell in zip(("lm", "rules", "models"), rows[name], strict=True) if cell != "–"}
         assert shown == set(backends), name

@@ -1,8 +1,15 @@
 """What every retriever can do, whatever stores the passages."""
 
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Literal, Protocol, Self
 
+from reflective_rag.data.retrieval.breaker import in_daemon_thread
+from reflective_rag.data.retrieval.filters import Filters
+from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage
 
 Mode = Literal["hybrid", "keyword"]
@@ -27,8 +34,23 @@ class Retriever(Protocol):
         """One sentence for the user when dense search is off: why, and how to turn it on. Empty in hybrid mode."""
         ...
 
-    def __call__(self, query: str, k: int) -> list[Passage]:
-        """At most `k` passages, best first, each with its `score`. A query without a single word finds nothing."""
+    def search(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """At most `k` passages, best first, each with its `score`. A query without a single word finds nothing.
+
+        `filters` are those of `reflective_rag.data.retrieval.filters`.
+        """
+        ...
+
+    async def asearch(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """`search` without blocking the event loop."""
+        ...
+
+    def __call__(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """`search`, as a program calls it."""
+        ...
+
+    async def acall(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """`asearch`, as a program calls it."""
         ...
 
     def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
@@ -50,3 +72,47 @@ class Retriever(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exc: object) -> None: ...
+
+
+class RetrieverMethods(ABC):
+    """The methods of a `Retriever` that follow from `search` and `close`."""
+
+    @abstractmethod
+    def search(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """As in `Retriever`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """As in `Retriever`."""
+
+    async def asearch(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """`search` in a thread."""
+        return await asyncio.wrap_future(in_daemon_thread(lambda: self.search(query, k, filters=filters)))
+
+    def __call__(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """`search`."""
+        return self.search(query, k, filters=filters)
+
+    async def acall(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """`asearch`."""
+        return await self.asearch(query, k, filters=filters)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Itself: DSPy copies programs at every trial, and one open store serves them all."""
+        return self
+
+
+def checked_query(query: str, k: int) -> str:
+    """The query without lone surrogates, which can be typed but not embedded. Raises `ConfigError` for `k` below 1."""
+    if k < 1:
+        raise ConfigError(f"`k` must be 1 or more, got {k!r}")
+    return query.encode(errors="replace").decode()

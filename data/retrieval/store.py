@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reflective_rag.data.retrieval.filters import Condition, matches
 from reflective_rag.data.retrieval.rows import INDEX_VERSION, STORED, read_about, table_schema
 from reflective_rag.signatures.errors import ConfigError, DataError
 
@@ -127,7 +129,7 @@ class LanceStore:
         except (RuntimeError, OSError) as error:  # another process writes: whoever adds next does it
             logger.info("index %s is left untidied: %s", self._address, error)
 
-    def by_words(self, words: str, n: int) -> list[Hit]:
+    def by_words(self, words: str, n: int, conditions: Sequence[Condition] = ()) -> list[Hit]:
         """The best `n` by BM25 for words that went through `rows.analyze`."""
         import lancedb.query
 
@@ -135,20 +137,23 @@ class LanceStore:
         # from logging a deprecation at every query.
         match = lancedb.query.MatchQuery(words, "tokens")  # type: ignore[call-arg]  # it has defaults
         search = self._table.search(match, query_type="fts").select([*STORED, "_score"])
-        return self._best(search, n, "_score")
+        return self._best(search, n, "_score", conditions)
 
-    def by_vector(self, vector: Vectors, n: int) -> list[Hit]:
+    def by_vector(self, vector: Vectors, n: int, conditions: Sequence[Condition] = ()) -> list[Hit]:
         """The best `n` by dot product, exactly (every vector is compared)."""
         search = self._table.search(vector, vector_column_name="vector", query_type="vector").distance_type("dot")
-        return self._best(search.select([*STORED, "_distance"]), n, "_distance", sign=-1)
+        return self._best(search.select([*STORED, "_distance"]), n, "_distance", conditions, sign=-1)
 
-    def _best(self, search: Any, n: int, column: str, sign: int = 1) -> list[Hit]:
+    def _best(self, search: Any, n: int, column: str, conditions: Sequence[Condition], sign: int = 1) -> list[Hit]:
         """The first `n` by score and then id. Ties at the cut are fetched whole, else their order would be chance."""
+        if conditions:
+            search = search.where(" AND ".join(map(_where, conditions)), prefilter=True)
         limit = n + 1
         while True:
             with self._readable():
-                rows = search.limit(limit).to_arrow().to_pylist()
-            if len(rows) < limit or rows[n - 1][column] != rows[-1][column]:
+                found = search.limit(limit).to_arrow().to_pylist()
+            rows = [row for row in found if not conditions or matches(conditions, row, json.loads(row["metadata"]))]
+            if len(found) < limit or (len(rows) > n and rows[n - 1][column] != rows[-1][column]):
                 break
             limit *= 4
         hits = [Hit(row, sign * row[column]) for row in rows]
@@ -179,5 +184,20 @@ def _lancedb() -> Any:
 
 
 def _one_of(ids: Iterable[str]) -> str:
-    """The SQL filter for a set of ids; a quote in an id is doubled, nothing else is special."""
-    return "id IN (" + ", ".join("'" + name.replace("'", "''") + "'" for name in ids) + ")"
+    """The SQL filter for a set of ids."""
+    return f"id IN ({', '.join(map(_quoted, ids))})"
+
+
+def _where(condition: Condition) -> str:
+    """The condition in SQL; for metadata, kept as JSON, only that the key is there (`matches` then decides)."""
+    if not condition.own:
+        return f"strpos(metadata, {_quoted(json.dumps(condition.field) + ': ')}) > 0"
+    values = [("DATE " if condition.kind is date else "") + _quoted(str(value)) for value in condition.values]
+    if condition.operator == "in":
+        return f"{condition.field} IN ({', '.join(values)})"
+    return f"{condition.field} {condition.operator.replace('==', '=')} {values[0]}"
+
+
+def _quoted(text: str) -> str:
+    """A literal of SQL: a quote is doubled, nothing else is special."""
+    return "'" + text.replace("'", "''") + "'"

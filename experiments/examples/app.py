@@ -1,12 +1,10 @@
 """A small web app around one artefact: FastAPI, loaded once, answers as JSON or as a stream of events.
 
-    RRAG_ARTIFACT=artifacts/mine RRAG_CORPUS=local:index RRAG_LM=openai/gpt-4o-mini \
-        python -m reflective_rag.experiments.examples.app
+    RRAG_ARTIFACT=artifacts/mine RRAG_CORPUS=local:index python -m reflective_rag.experiments.examples.app
 
 `RRAG_ARTIFACT` is an artefact's folder or a program's name (`reflective`); `RRAG_CORPUS` (`sample`), `RRAG_EMBEDDER`
-(`auto`) and `RRAG_LM` (`rules`) are what `--corpus`, `--embedder` and `--lm` are on the command line. At most
-`RRAG_CONCURRENCY` (4) questions are answered at the same time; one more is told with 503 and `Retry-After` to come
-again, since a waiting line of slow answers helps nobody. It listens on this machine alone, on `PORT` (8000).
+(`auto`) and `RRAG_LM` (`rules`) are what they are on the command line. At most `RRAG_CONCURRENCY` (4) questions are
+answered at a time; one more gets 503 with `Retry-After`. It listens on this machine alone, on `PORT` (8000).
 """
 
 import json
@@ -22,12 +20,11 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from reflective_rag.experiments.corpora import open_search
 from reflective_rag.experiments.models import open_model
 from reflective_rag.experiments.systems import any_system
-from reflective_rag.programs import Event, RagModule, result_of
+from reflective_rag.programs import RagModule, result_of
 from reflective_rag.programs.module import check_question
 from reflective_rag.signatures.errors import ConfigError
 
-MAX_BODY = 65_536
-"""Bytes of a request; the longest question that programs take fits in."""
+MAX_BODY = 65_536  # bytes of a request; the longest question that programs take fits in
 FAILED = {"detail": "the question could not be answered; the server's log says why"}
 
 
@@ -77,19 +74,13 @@ async def events(program: RagModule, question: str) -> AsyncIterator[str]:
     """Server-sent events; the last is `result` or `error`. The work of a client that goes away ends."""
     try:
         async for event in program.astream(question=question):
-            yield f"event: {event.kind}\ndata: {data(event)}\n\n"
+            data = json.dumps({"step": event.step, "queries": event.queries}, ensure_ascii=False)
+            if (whole := result_of(event.result) if event.kind == "result" else event.round) is not None:
+                data = whole.model_dump_json()
+            yield f"event: {event.kind}\ndata: {data}\n\n"
     except Exception:
         logging.getLogger(__name__).exception("a stream failed")
         yield f"event: error\ndata: {json.dumps(FAILED)}\n\n"
-
-
-def data(event: Event) -> str:
-    """What an event carries, as one line of JSON."""
-    if event.kind == "result":
-        return result_of(event.result).model_dump_json()
-    if event.round is not None:
-        return event.round.model_dump_json()
-    return json.dumps({"step": event.step, "queries": event.queries}, ensure_ascii=False)
 
 
 Question = Annotated[str, Depends(read_question)]

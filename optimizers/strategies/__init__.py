@@ -4,14 +4,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, Strategy
+from reflective_rag.optimizers.strategies.better_together import BetterTogether
 from reflective_rag.optimizers.strategies.bootstrap import Bootstrap
+from reflective_rag.optimizers.strategies.bootstrap_rs import BootstrapRandomSearch
 from reflective_rag.optimizers.strategies.controls import TuneControls
+from reflective_rag.optimizers.strategies.copro import Copro
+from reflective_rag.optimizers.strategies.gepa import Gepa
+from reflective_rag.optimizers.strategies.labeled import Labeled
 from reflective_rag.optimizers.strategies.mipro import Mipro
 from reflective_rag.optimizers.strategies.none import NoCompile
+from reflective_rag.optimizers.strategies.simba import Simba
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError
 
-STRATEGIES: dict[str, Strategy] = {s.name: s for s in (NoCompile(), TuneControls(), Bootstrap(), Mipro())}
+STRATEGIES: dict[str, Strategy] = {
+    s.name: s
+    for s in (
+        NoCompile(),
+        TuneControls(),
+        Labeled(),
+        Bootstrap(),
+        BootstrapRandomSearch(),
+        Mipro(),
+        Gepa(),
+        Simba(),
+        Copro(),
+        BetterTogether(),
+    )
+}
 
 
 def strategy(name: str, program: RagModule, options: Mapping[str, Any]) -> tuple[Strategy, dict[str, Any]]:

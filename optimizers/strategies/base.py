@@ -4,9 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import dspy
+
 from reflective_rag.data.records import Record
+from reflective_rag.optimizers.examples import to_examples
 from reflective_rag.optimizers.metrics import AnswerMetric
 from reflective_rag.programs.claims import MAX_CLAIMS
+from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
 
 
@@ -24,6 +28,20 @@ class CompileTask:
     num_threads: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[str, int, int], object] = lambda what, done, total: None
+    models: Mapping[str, Model] = field(default_factory=dict)
+    """Other models by role (`teacher`, `prompt_model`) that the caller has opened; else the options name them."""
+    examples: Callable[[Sequence[Record]], list[dspy.Example]] = to_examples
+    """How records become the examples that an optimizer works with."""
+
+    @property
+    def train_examples(self) -> list[dspy.Example]:
+        """`train` as DSPy's examples."""
+        return self.examples(self.train)
+
+    @property
+    def val_examples(self) -> list[dspy.Example]:
+        """`val` as DSPy's examples."""
+        return self.examples(self.val)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +53,7 @@ class Plan:
     calls_low: int
     calls_high: int
     prompt_calls: int = 0
-    """Calls to the model that writes instructions."""
+    """Most calls to the model that writes instructions."""
     note: str = ""
 
 

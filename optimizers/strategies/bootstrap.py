@@ -1,21 +1,26 @@
 """`bootstrap`: demos from the program's own successful runs (dspy.BootstrapFewShot)."""
 
-import contextlib
-import io
 from collections.abc import Mapping
 from typing import Any
 
 import dspy
 
-from reflective_rag.optimizers.examples import to_examples
 from reflective_rag.optimizers.strategies.base import Compiled, CompileTask, Plan, calls_per_run
+from reflective_rag.optimizers.strategies.running import (
+    demo_counts,
+    finished,
+    metric_for,
+    quiet,
+    student,
+    teacher_settings,
+)
 
 
 class Bootstrap:
-    """Run the training questions, keep the traces of those that the metric accepts, make them demos.
+    """Run the training questions, keep the traces of those that the metric accepts, make their useful rounds demos.
 
     Labelled demos are off by default: a label is an answer to a question, and no predictor of a loop has only these
-    fields.
+    fields (strategy `labeled` writes whole ones). With `teacher` another model answers the training questions.
     """
 
     name = "bootstrap"
@@ -26,6 +31,7 @@ class Bootstrap:
         "max_labeled_demos": 0,
         "max_rounds": 1,
         "max_errors": 10,
+        "teacher": "",
     }
 
     def plan(self, task: CompileTask) -> Plan:
@@ -42,12 +48,10 @@ class Bootstrap:
 
     def compile(self, task: CompileTask) -> Compiled:
         """Bootstrap on `train`; `val` is not used."""
-        optimizer = dspy.BootstrapFewShot(metric=task.metric, **task.options)
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints progress bars and a summary
-            compiled = optimizer.compile(task.program.deepcopy(), trainset=to_examples(task.train))
-        return Compiled(program=compiled, report={"demos": demo_counts(compiled)})
-
-
-def demo_counts(program: dspy.Module) -> dict[str, int]:
-    """Predictor name → number of demos."""
-    return {name: len(predictor.demos) for name, predictor in program.named_predictors()}
+        metric = metric_for(task)
+        options = {name: value for name, value in task.options.items() if name != "teacher"}
+        optimizer = dspy.BootstrapFewShot(metric=metric, teacher_settings=teacher_settings(task), **options)
+        with quiet():
+            compiled = finished(optimizer.compile(student(task), trainset=task.train_examples))
+        metric.finish()
+        return Compiled(program=compiled, report={"demos": demo_counts(compiled), **metric.summary()})

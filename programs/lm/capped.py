@@ -186,15 +186,17 @@ class AsyncCappedEngine:
         """Nothing of its own to close."""
 
 
-def cap_model(model: Model, dollars: float) -> tuple[Model, SpendingCap]:
+def cap_model(model: Model, dollars: float, cap: SpendingCap | None = None) -> tuple[Model, SpendingCap]:
     """The model with a hard limit on its cost, and the limit to look at. Rules, local models and replays cost nothing.
+
+    With `cap` the model shares the limit of another.
 
     Raises:
         ConfigError: `dollars` is negative or not a number, or the model's price is not known.
     """
     if not (math.isfinite(dollars) and dollars >= 0):
         raise ConfigError(f"`--max-cost` must be an amount in dollars, 0 or more, got {dollars!r}")
-    cap = SpendingCap(dollars)
+    cap = cap or SpendingCap(dollars)
     if model.lm is None:
         return model, cap
     price = price_of(model.lm)

@@ -85,10 +85,16 @@ def stem(word: str) -> str:
 
 @cache
 def segmenter() -> Any:
-    """The `rjieba` module, imported at first use (its dictionary costs about 100 ms)."""
+    """A segmenter of our own, made at first use (its dictionary costs about 100 ms).
+
+    It knows the relation words of `SYNONYMS_ZH`: without them 乔托出生于 is cut as 乔托出 / 生于.
+    """
     import rjieba
 
-    return rjieba
+    jieba = rjieba.Jieba()
+    for word in (word for group in SYNONYMS_ZH for word in group if len(word) > 2):
+        jieba.add_word(word, 20_000, "v")
+    return jieba
 
 
 @cache

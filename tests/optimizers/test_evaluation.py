@@ -7,7 +7,7 @@ import pytest
 
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
 from reflective_rag.optimizers.metrics import metric
-from reflective_rag.signatures.errors import ConfigError, ContractError, DataError, ReplayError
+from reflective_rag.signatures.errors import ConfigError, DataError, ReplayError
 from tests.optimizers.helpers import RECORDS, full, record
 
 
@@ -198,17 +198,16 @@ def test_a_failing_metric_is_one_questions_failure() -> None:
 @pytest.mark.parametrize(
     "score", [None, "0.5", float("nan"), dspy.Prediction(feedback="good")], ids=["none", "text", "nan", "no score"]
 )
-def test_a_metric_that_returns_no_number_ends_the_run_at_once(score: Any) -> None:
-    """The fault is found at the first question, not after the last has been paid for."""
-    asked: list[str] = []
+def test_a_metric_that_returns_no_number_is_an_error_never_a_zero(score: Any) -> None:
+    """The row says so and has no score, and the other questions are scored as ever."""
 
-    def program(question: str) -> dspy.Prediction:
-        asked.append(question)
-        return full()
+    def judge(example: dspy.Example, prediction: dspy.Prediction) -> Any:
+        return score if example.record_id == "q1" else 1.0
 
-    with pytest.raises(ContractError, match="`metric` must return a finite number"):
-        evaluate(program, RECORDS, metric=lambda example, prediction: score)
-    assert len(asked) == 1
+    run = evaluate(lambda question: full(), RECORDS[:3], metric=judge)
+    assert [row.score for row in run.rows] == [1.0, None, 1.0]
+    assert "in the metric: ContractError: `metric` must return a finite number" in (run.rows[1].error or "")
+    assert (run.summary()["failed"], run.interval("score").mean) == (1, 1.0)
 
 
 @pytest.mark.parametrize(

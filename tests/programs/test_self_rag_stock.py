@@ -154,7 +154,8 @@ def test_an_artefacts_controls_give_way_to_options_and_its_shape_does_not(tmp_pa
     loaded: Any = load_program(tmp_path / "artefact", search, retrieval_threshold=0.9, max_rounds=1)
     assert loaded.controls.values == SelfRagControls(min_usefulness=2, retrieval_threshold=0.9)
     assert loaded.settings.max_rounds == 1
-    for name, value in {"retrieval": "never", "long_form": True, "answer_from_memory": False}.items():
+    fixed: dict[str, Any] = {"retrieval": "never", "long_form": True, "answer_from_memory": False}
+    for name, value in fixed.items():
         with pytest.raises(ConfigError, match=f"`{name}` cannot be changed"):
             load_program(tmp_path / "artefact", search, **{name: value})
 

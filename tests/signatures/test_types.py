@@ -1,6 +1,8 @@
 """The types that travel: immutable, strict about their fields, and clear about what does not apply."""
 
+import json
 from datetime import date
+from pathlib import PurePosixPath
 from typing import Any, get_args
 
 import pytest
@@ -153,3 +155,33 @@ def test_errors_form_one_tree() -> None:
     assert all(issubclass(e, errors.ReflectiveRAGError) for e in own)
     assert issubclass(errors.ConfigError, ValueError)
     assert errors.BudgetExceeded("spent", limit="calls").limit == "calls"
+
+
+def _itself() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["self"] = value
+    return value
+
+
+@pytest.mark.parametrize(
+    ("metadata", "written"),
+    [
+        pytest.param({}, {}, id="nothing"),
+        pytest.param(
+            {"page": 3, "tags": ["a", None], "书": "页"}, {"page": 3, "tags": ["a", None], "书": "页"}, id="JSON"
+        ),
+        pytest.param({"day": date(2024, 2, 3)}, {"day": "2024-02-03"}, id="date"),
+        pytest.param({"set": {1}, "path": PurePosixPath("a/b")}, {"set": [1], "path": "a/b"}, id="other types"),
+        pytest.param({"bytes": b"\xff"}, {"bytes": "_w=="}, id="bytes"),
+        pytest.param({"text": ["\ud83d"]}, {"text": ["\ufffd"]}, id="half a character"),
+        pytest.param({"number": float("nan")}, {"number": None}, id="not a number"),
+        pytest.param({"object": slice(1)}, {"object": "slice(None, 1, None)"}, id="any object"),
+        pytest.param(_itself(), {"self": "{'self': {...}}"}, id="an object that holds itself"),
+    ],
+)
+def test_any_metadata_can_be_written_as_json(metadata: dict[str, Any], written: dict[str, Any]) -> None:
+    """A retriever may return any object; a result with it is still JSON. In Python the metadata stays as it came."""
+    passage = Passage(id="a", text="t", metadata=metadata)
+    assert json.loads(passage.model_dump_json())["metadata"] == written
+    assert json.loads(json.dumps(passage.model_dump(mode="json")))["metadata"] == written
+    assert passage.metadata == metadata or "self" in metadata

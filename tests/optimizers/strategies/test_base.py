@@ -17,7 +17,9 @@ from tests.programs.worlds import make_world
         pytest.param(ReflectiveRAG(mode="fused", max_rounds=1), 1, 1 + 1, id="fused, one round"),
         pytest.param(ReflectiveRAG(mode="separate", max_passages=4), 9, 3 * 9 + 2 * 2 + 1, id="separate"),
         pytest.param(ReflectiveRAG(mode="rules"), 1, 1 + 1, id="rules judge, a model answers"),
-        pytest.param(ReflectiveRAG(critics={"support": "lm"}), 3, 3 * 2 + 2 + 12 + 1 + 12, id="claims checked by the model"),
+        pytest.param(
+            ReflectiveRAG(critics={"support": "lm"}), 3, 3 * 2 + 2 + 12 + 1 + 12, id="claims checked by the model"
+        ),
         pytest.param(ReflectiveRAG(repair=False), 2, 3 * 2 + 2, id="no repair"),
     ],
 )

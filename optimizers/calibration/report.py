@@ -1,0 +1,114 @@
+"""One calibration from labelled cases: fitted, measured on held-out folds against baselines, with its thresholds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reflective_rag.optimizers.calibration.baselines import baselines
+from reflective_rag.optimizers.calibration.cases import Case, Labelled, check, halves
+from reflective_rag.optimizers.calibration.fit import cross_fit, fit
+from reflective_rag.optimizers.calibration.measures import MEASURES, Quality, difference, quality
+from reflective_rag.optimizers.calibration.thresholds import thresholds
+from reflective_rag.programs.calibration import Calibration, Kind
+from reflective_rag.programs.signals import DIMENSIONS, SIGNALS
+from reflective_rag.signatures.errors import DataError
+
+RISKS = (0.05, 0.1, 0.2)
+"""Risks for which thresholds are looked for unless others are asked for."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A calibration and what speaks for it. `held_out[i]` is the cross-fitted confidence of `cases[i]`."""
+
+    calibration: Calibration
+    cases: tuple[Case, ...]
+    """The answered ones."""
+    held_out: tuple[float, ...]
+    after: Quality
+    baselines: dict[str, Quality]
+    """`confidence` is what was there before."""
+    differences: dict[str, Any]
+    """Measure → after minus before, paired, with its interval."""
+    ablation: dict[str, Any]
+    """Dimension → measure → without that dimension's signals minus with them; empty where it was not asked for."""
+    labelled: Labelled
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        answered = len(self.cases)
+        return {
+            "n": len(self.labelled.cases) + self.labelled.failed + self.labelled.outages,
+            "failed": self.labelled.failed,
+            "outages": self.labelled.outages,
+            "abstained": len(self.labelled.cases) - answered,
+            "answered": answered,
+            "right": sum(case.right for case in self.cases),
+            "before": self.baselines["confidence"].to_dict(),
+            "after": self.after.to_dict(),
+            "differences": self.differences,
+            "baselines": {name: each.to_dict() for name, each in self.baselines.items()},
+            "ablation": self.ablation,
+            "risks": [each.model_dump(mode="json") for each in self.calibration.risks],
+        }
+
+
+def calibrate(
+    labelled: Labelled,
+    kind: Kind = "logistic",
+    *,
+    risks: Sequence[float] = RISKS,
+    delta: float = 0.1,
+    features: Sequence[str] | None = None,
+    ablate: bool = False,
+    seed: int = 0,
+) -> Report:
+    """Fit on one half of the cases and find thresholds on the other; measure by cross-fitting over all of them.
+
+    The thresholds need labels that the fit has not seen, so the calibration itself knows one half only. The measures
+    are of calibrations fitted on four fifths, each on the fifth that it has not seen.
+
+    Raises:
+        DataError: Too few right or wrong answers, or signals that are missing or no numbers.
+        ConfigError: An argument is unknown or out of range.
+    """
+    cases = labelled.answered
+    check(cases)
+    right = [case.right for case in cases]
+    first, second = halves(labelled.cases, seed=seed)
+    fitted = fit([case for case in first if case.answered], kind, features, seed=seed)
+    risk_thresholds = thresholds(fitted, first, second, kind, risks=risks, delta=delta, features=features, seed=seed)
+    held = cross_fit(cases, kind, features, seed=seed)
+    after = quality(held, right, seed=seed)
+    plain = baselines(cases, seed=seed)
+    before = list(plain["confidence"].values)
+    return Report(
+        calibration=fitted.model_copy(update={"scores": after.to_dict(), "risks": risk_thresholds}),
+        cases=cases,
+        held_out=tuple(held),
+        after=after,
+        baselines={n: quality(b.values, right, probabilities=b.probabilities, seed=seed) for n, b in plain.items()},
+        differences={name: difference(name, held, before, right, seed=seed).to_dict() for name in MEASURES},
+        ablation=_ablation(cases, held, kind, features, seed) if ablate else {},
+        labelled=labelled,
+    )
+
+
+def _ablation(
+    cases: Sequence[Case], held: Sequence[float], kind: Kind, features: Sequence[str] | None, seed: int
+) -> dict[str, Any]:
+    """What each dimension adds: the same fit without its signals. Only a fit over several signals can be ablated."""
+    if kind == "isotonic":
+        return {}
+    right = [case.right for case in cases]
+    found: dict[str, Any] = {}
+    for dimension in DIMENSIONS:
+        left = [name for name in features or SIGNALS if name not in (dimension, f"{dimension}_known")]
+        try:
+            without = cross_fit(cases, kind, left, seed=seed)
+        except DataError:  # nothing that varies is left
+            continue
+        found[dimension] = {
+            name: difference(name, without, held, right, seed=seed).to_dict() for name in ("auroc", "brier")
+        }
+    return found
