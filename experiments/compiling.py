@@ -58,6 +58,7 @@ class CompileReport:
             "run_id": self.run_id,
             "recipe": self.recipe.name,
             "strategy": self.recipe.strategy,
+            "stage": self.recipe.stage,
             "program": self.recipe.program,
             "lm": self.lm,
             "n": dict(self.n),
@@ -207,6 +208,7 @@ def _save(
     notes = {
         "recipe": recipe.name,
         "strategy": recipe.strategy,
+        "stage": recipe.stage,
         "strategy_options": dict(job.task.options),
         "metric": recipe.metric,
         "seed": recipe.seed,

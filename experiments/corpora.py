@@ -1,12 +1,21 @@
 """From corpus names to one retriever: the data's own passages, files, the bundled sample, addresses, or several."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import get_args
 
 from reflective_rag.data.records import Record, Split, load_corpus, load_records, pool, sample_path
-from reflective_rag.data.retrieval import Mode, Progress, Retriever, open_retriever, reciprocal_rank_fusion
+from reflective_rag.data.retrieval import (
+    Filters,
+    Mode,
+    Progress,
+    Retriever,
+    RetrieverMethods,
+    open_retriever,
+    reciprocal_rank_fusion,
+)
 from reflective_rag.experiments.recipes import OWN, SAMPLE, is_address, is_sample
 from reflective_rag.experiments.spelling import did_you_mean
 from reflective_rag.signatures.errors import ConfigError, DataError
@@ -74,7 +83,8 @@ def open_search(
     reciprocal rank.
 
     Args:
-        corpora: `own`, `sample`, `sample:SPLIT`, files of records or passages, addresses (`local:PATH`).
+        corpora: `own`, `sample`, `sample:SPLIT`, files of records or passages, addresses (`local:PATH`,
+            `weaviate://HOST/Collection`).
         own: The passages of the data.
         embedder: For the temporary index; an existing index keeps the embedder it was made with.
         progress: Told how many passages have been indexed.
@@ -114,7 +124,7 @@ def search_note(search: Retriever, embedder: str) -> str:
     return f"keyword search only{more}"
 
 
-class FusedRetriever:
+class FusedRetriever(RetrieverMethods):
     """Several retrievers as one: each text once, by reciprocal rank. Read only."""
 
     def __init__(self, parts: Sequence[Retriever]) -> None:
@@ -130,9 +140,17 @@ class FusedRetriever:
         """The notes of the parts."""
         return " ".join(part.note for part in self._parts if part.note)
 
-    def __call__(self, query: str, k: int) -> list[Passage]:
+    def search(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
         """At most `k` passages, best first; `score` is that of the fusion."""
-        found = [part(query, k) for part in self._parts]
+        return self._fused([part.search(query, k, filters=filters) for part in self._parts], k)
+
+    async def asearch(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
+        """`search`, all parts at once."""
+        found = await asyncio.gather(*(part.asearch(query, k, filters=filters) for part in self._parts))
+        return self._fused(found, k)
+
+    @staticmethod
+    def _fused(found: Sequence[Sequence[Passage]], k: int) -> list[Passage]:
         texts = {passage.key: passage for hits in reversed(found) for passage in hits}
         ranked = reciprocal_rank_fusion([[passage.key for passage in hits] for hits in found])
         return [texts[key].model_copy(update={"score": score}) for key, score in ranked[:k]]
@@ -155,13 +173,3 @@ class FusedRetriever:
         """Close every part."""
         for part in self._parts:
             part.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Itself, as every retriever."""
-        return self

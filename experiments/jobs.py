@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reflective_rag.data.records import Record, pool, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
@@ -17,6 +17,7 @@ from reflective_rag.experiments.other_models import other_models
 from reflective_rag.experiments.preflight import Preflight, check_output
 from reflective_rag.experiments.recipes import OWN, Recipe, build_metric, is_sample
 from reflective_rag.experiments.systems import named_system
+from reflective_rag.optimizers.stages import Stage, staged
 from reflective_rag.optimizers.strategies import CompileTask, Strategy, strategy
 from reflective_rag.programs.lm.capped import SpendingCap
 from reflective_rag.programs.lm.resolve import Model
@@ -92,6 +93,7 @@ class Job:
             "recipe": recipe.name,
             "program": recipe.program,
             "strategy": recipe.strategy,
+            "stage": recipe.stage,
             "metric": recipe.metric,
             "lm": lm,
             "seed": recipe.seed,
@@ -121,7 +123,7 @@ def prepare(
     checks = Preflight()
     data = _load(recipe, checks)
     program = checks.run(lambda: named_system(recipe.program, model, options=recipe.program_options).program)
-    chosen = checks.run(lambda: strategy(recipe.strategy, program, recipe.strategy_options)) if program else None
+    chosen = checks.run(partial(_strategy, recipe, program)) if program else None
     others = checks.run(lambda: other_models(chosen[1] if chosen else {}, model, cap)) or {}
     checks.run(lambda: check_output(out))
     if not dry_run:
@@ -142,6 +144,12 @@ def prepare(
     finally:
         if search is not None:
             search.close()
+
+
+def _strategy(recipe: Recipe, program: RagModule) -> tuple[Strategy, dict[str, Any]]:
+    """The recipe's strategy for its stage, and the full options."""
+    how, options = strategy(recipe.strategy, program, recipe.strategy_options)
+    return staged(how, cast(Stage, recipe.stage), program), options
 
 
 def _search(recipe: Recipe, data: CompileData, progress: Any) -> Retriever:

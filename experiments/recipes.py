@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from reflective_rag.experiments.spelling import check_metric_name, check_name, did_you_mean
+from reflective_rag.experiments.spelling import check_metric_name, check_name, check_stage_name, did_you_mean
 from reflective_rag.signatures.errors import ConfigError
 
 SAMPLE = "sample"
@@ -56,6 +56,8 @@ class Recipe(_Table):
     data: DataFiles
     program_options: dict[str, Any] = Field(default_factory=dict)
     strategy_options: dict[str, Any] = Field(default_factory=dict)
+    stage: str = "all"
+    """Which part of the program is compiled: `all`, `critics` or `answer`."""
     metric: str = "f1"
     metric_options: MetricOptions = MetricOptions()
     corpus: _Words = Field(default=(OWN,), min_length=1, strict=False)
@@ -113,7 +115,7 @@ def is_sample(name: str) -> bool:
 def is_address(name: str) -> bool:
     """Whether a corpus name is a retriever's address (`local:PATH`, `weaviate://…`); a drive letter makes a file."""
     scheme, colon, _ = name.partition(":")
-    return bool(colon) and len(scheme) > 1 and scheme.isalpha() and not is_sample(name)
+    return bool(colon) and len(scheme) > 1 and scheme.replace("+", "").isalpha() and not is_sample(name)
 
 
 def _find(source: str | Path) -> Path:
@@ -214,6 +216,10 @@ def _check_option(name: str, value: Any, default: Any, least: int | None) -> Non
         raise ConfigError(f"option `{name}` must be {expected} of at least {least}, got {value!r}")
 
 
+def _check_stage(recipe: Recipe) -> None:
+    check_stage_name(recipe.stage)
+
+
 def _check_metric(recipe: Recipe) -> None:
     build_metric(recipe)
 
@@ -226,7 +232,7 @@ def build_metric(recipe: Recipe) -> Any:
     return metric(recipe.metric, **recipe.metric_options.model_dump())
 
 
-_CHECKS = {"program": _check_program, "strategy": _check_strategy, "metric": _check_metric}
+_CHECKS = {"program": _check_program, "strategy": _check_strategy, "stage": _check_stage, "metric": _check_metric}
 
 
 def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
@@ -234,8 +240,9 @@ def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
         if name == OWN or is_sample(name):
             return name
         if is_address(name):
-            scheme, _, rest = name.partition(":")
-            return f"local:{(folder / Path(rest).expanduser()).resolve()}" if scheme == "local" and rest else name
+            from reflective_rag.data.retrieval import absolute_address
+
+            return absolute_address(name, folder)
         path = Path(name)
         with suppress(RuntimeError):  # an unknown user's home stays as it is, and is reported as a missing file
             path = path.expanduser()

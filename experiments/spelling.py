@@ -28,6 +28,13 @@ def check_name(what: str, name: str, known: Iterable[str]) -> None:
         raise ConfigError(f"unknown {what} {name!r}{did_you_mean(name, names) or ';'} known: {listed}")
 
 
+def check_stage_name(name: str) -> None:
+    """Raise `ConfigError` unless a compile has such a stage."""
+    from reflective_rag.optimizers.stages import Stage
+
+    check_name("stage", name, get_args(Stage))
+
+
 def check_metric_name(name: str) -> None:
     """Raise `ConfigError` unless there is such a metric; the error says which was probably meant."""
     from reflective_rag.optimizers.metrics import MetricName

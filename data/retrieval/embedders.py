@@ -127,7 +127,8 @@ def recorded_embedder(
 ) -> tuple[Embedder | None, str]:
     """The embedder to search an index with, and the note for the user.
 
-    `auto` takes the recorded one where it can be had. `kind` is what holds the index. Raises `DataError` where another embedder than the recorded one is wanted.
+    `auto` takes the recorded one where it can be had. `kind` is what holds the index. Raises `DataError` where another
+    embedder than the recorded one is wanted.
     """
     if recorded == "none" and wanted in ("auto", "none"):
         return None, (

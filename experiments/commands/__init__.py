@@ -3,7 +3,7 @@
 COMMANDS: dict[str, tuple[str, ...]] = {
     "Ask": ("ask", "index"),
     "Measure": ("evaluate", "compare", "bench"),
-    "Improve": ("compile",),
+    "Improve": ("compile", "calibrate"),
     "Set-up": ("doctor",),
 }
 """Panel of `--help` → names, in the order they are shown."""

@@ -32,6 +32,9 @@ def command(
     embedder: Annotated[
         str | None, typer.Option("--embedder", envvar="RRAG_EMBEDDER", metavar="NAME", help="In place of the recipe's.")
     ] = None,
+    stage: Annotated[
+        str | None, typer.Option("--stage", metavar="STAGE", help="all, critics or answer; in place of the recipe's.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Compile a recipe into an artefact, scored before and after.
@@ -41,13 +44,19 @@ def command(
     reflective-rag compile my.toml --lm openai/gpt-4o-mini --dry-run
 
     reflective-rag compile my.toml --lm openai/gpt-4o-mini --max-cost 2 --out artifacts/my
+
+    reflective-rag compile my.toml --lm openai/gpt-4o-mini --stage critics
     """
     from reflective_rag.experiments.compiling import run_compile
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.models import open_model
     from reflective_rag.experiments.recipes import load_recipe
+    from reflective_rag.experiments.spelling import check_stage_name
 
-    given = {name: value for name, value in (("tracking", tracking), ("embedder", embedder)) if value}
+    if stage is not None:
+        check_stage_name(stage)
+    replaced = (("tracking", tracking), ("embedder", embedder), ("stage", stage))
+    given = {name: value for name, value in replaced if value}
     chosen: Recipe = load_recipe(recipe).model_copy(update=given)
     with only_results(), progress_bar() as bar:
         spec = lm if lm is not None else chosen.lm
@@ -84,13 +93,17 @@ def _print_plan(document: dict[str, Any]) -> None:
     calls, tokens, dollars = plan["calls"], plan["tokens"], plan["dollars"]
     money = "price unknown" if dollars is None else f"${dollars['low']:.2f} to ${dollars['high']:.2f}"
     lines = [
-        f"{document['recipe']}: {document['program']} by {document['strategy']} on {document['lm']}",
+        f"{document['recipe']}: {document['program']} by {document['strategy']}{_stage(document)} on {document['lm']}",
         f"  questions  {', '.join(f'{name} {count}' for name, count in n.items())}",
         f"  planned    {plan['program_runs']:,} program runs, {_range(calls)} calls, {_range(tokens)} tokens, {money}",
     ]
     if plan["note"]:
         lines.append(f"  note       {plan['note']}")
     out.print("\n".join(lines), markup=False)
+
+
+def _stage(document: dict[str, Any]) -> str:
+    return "" if document["stage"] == "all" else f" (stage {document['stage']})"
 
 
 def _range(ends: dict[str, int]) -> str:

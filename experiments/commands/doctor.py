@@ -1,6 +1,6 @@
 """`reflective-rag doctor`: whether everything works here."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,17 @@ def command(
     lm: options.Lm = None,
     tracking: options.Tracking = "sqlite:///mlflow.db",
     embedder: options.Embedder = "auto",
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            metavar="ADDRESS",
+            help="An index to open and count: `local:PATH`, `weaviate://HOST/Collection`. Repeatable.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
-    """Check versions, extras, model, tracking store and caches.
+    """Check versions, extras, model, tracking store, caches and indexes.
 
     All problems are told at once; the exit code is 1 if there is one.
     """
@@ -21,7 +29,7 @@ def command(
     from reflective_rag.experiments.console import only_results, print_json
 
     with only_results():
-        findings = checkup(lm, tracking, embedder)
+        findings = checkup(lm, tracking, embedder, corpus or ())
     healthy = not any(finding.status == "problem" for finding in findings)
     if json:
         print_json({"ok": healthy, "checks": [finding.as_json() for finding in findings]})

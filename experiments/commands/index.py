@@ -1,4 +1,4 @@
-"""`reflective-rag index`: passages into an index on disk."""
+"""`reflective-rag index`: passages into an index on disk, or into a collection on a server."""
 
 import time
 from typing import Annotated
@@ -13,17 +13,27 @@ def command(
         list[str],
         typer.Argument(metavar="SOURCE...", help="JSONL of records or passages, or `sample`.", show_default=False),
     ],
-    to: Annotated[str, typer.Option("--to", metavar="local:PATH", help="Where the index is, or will be.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="ADDRESS",
+            help="Where the index is, or will be: `local:PATH`, `weaviate://HOST/Collection`.",
+        ),
+    ],
     embedder: options.Embedder = "auto",
     json: options.Json = False,
 ) -> None:
-    """Put passages into an index on disk, new or existing.
+    """Put passages into an index, new or existing: on disk, or on a Weaviate server.
 
         reflective-rag index my.jsonl more.jsonl --to local:my-index
 
         reflective-rag ask "…" --corpus local:my-index
 
-    A passage with a known id replaces the old one; what has not changed costs nothing.
+        reflective-rag index my.jsonl --to weaviate://localhost/MyPassages
+
+    A passage with a known id replaces the old one; what has not changed costs nothing, so a broken run is simply
+    repeated. A server's key comes from WEAVIATE_API_KEY.
     """
     from reflective_rag.data.retrieval import open_retriever
     from reflective_rag.experiments.console import note, only_results, out, print_json, progress_bar
@@ -34,7 +44,7 @@ def command(
     if refused := [name for name in source if name == OWN or is_address(name)]:
         raise ConfigError(f"{', '.join(map(repr, refused))} cannot be indexed; expected JSONL files, or `sample`")
     if to.startswith("memory:"):
-        raise ConfigError("`--to memory:` would be gone at once; expected `local:PATH`")
+        raise ConfigError("`--to memory:` would be gone at once; expected `local:PATH` or `weaviate://HOST/Collection`")
     started = time.perf_counter()
     with only_results(), progress_bar() as bar:
         passages = load_passages(source)

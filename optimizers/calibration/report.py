@@ -1,8 +1,8 @@
 """One calibration from labelled cases: fitted, measured on held-out folds against baselines, with its thresholds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self, get_args
 
 from reflective_rag.optimizers.calibration.baselines import baselines
 from reflective_rag.optimizers.calibration.cases import Case, Labelled, check, halves
@@ -11,7 +11,7 @@ from reflective_rag.optimizers.calibration.measures import MEASURES, Quality, di
 from reflective_rag.optimizers.calibration.thresholds import thresholds
 from reflective_rag.programs.calibration import Calibration, Kind
 from reflective_rag.programs.signals import DIMENSIONS, SIGNALS
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.signatures.errors import ConfigError, DataError
 
 RISKS = (0.05, 0.1, 0.2)
 """Risks for which thresholds are looked for unless others are asked for."""
@@ -34,6 +34,10 @@ class Report:
     """Dimension → measure → without that dimension's signals minus with them; empty where it was not asked for."""
     labelled: Labelled
 
+    def with_calibration(self, calibration: Calibration) -> Self:
+        """The same report on a calibration that says what it holds for."""
+        return replace(self, calibration=calibration)
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         answered = len(self.cases)
@@ -53,9 +57,18 @@ class Report:
         }
 
 
+def check_wanted(kind: str, risks: Sequence[float], delta: float) -> None:
+    """Raise `ConfigError` for an unknown kind, or a risk or δ that is not between 0 and 1, before anything is spent."""
+    if kind not in get_args(Kind):
+        raise ConfigError(f"`method` must be one of {', '.join(map(repr, get_args(Kind)))}, got {kind!r}")
+    for name, value in (("delta", delta), *(("risk", risk) for risk in risks)):
+        if not 0 < value < 1:
+            raise ConfigError(f"`{name}` must lie between 0 and 1, such as 0.1, got {value!r}")
+
+
 def calibrate(
     labelled: Labelled,
-    kind: Kind = "logistic",
+    kind: str = "logistic",
     *,
     risks: Sequence[float] = RISKS,
     delta: float = 0.1,
@@ -72,6 +85,7 @@ def calibrate(
         DataError: Too few right or wrong answers, or signals that are missing or no numbers.
         ConfigError: An argument is unknown or out of range.
     """
+    check_wanted(kind, risks, delta)
     cases = labelled.answered
     check(cases)
     right = [case.right for case in cases]

@@ -8,22 +8,48 @@ import dspy
 
 from reflective_rag.data.records import Record
 from reflective_rag.optimizers.examples import to_examples
-from reflective_rag.optimizers.metrics import AnswerMetric
 from reflective_rag.programs.claims import MAX_CLAIMS
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
 
 
+class TaskMetric(Protocol):
+    """A metric in DSPy's form that also tells its score apart from the verdict that bootstrapping wants."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """The score from which a bootstrapped trace is kept."""
+        ...
+
+    def __call__(
+        self, example: Any, prediction: Any, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
+    ) -> float | bool:
+        """The score; with a trace and no predictor's name, whether it reaches the threshold."""
+        ...
+
+    def score(self, example: Any, prediction: Any) -> float:
+        """The score alone."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompileTask:
-    """Everything a strategy works with. It must not look at other data."""
+    """Everything a strategy works with. It must not look at other data.
+
+    With `examples` of its own, `train` and `val` may hold what these are made of instead of records.
+    """
 
     program: RagModule
     train: Sequence[Record]
     """For demos and traces."""
     val: Sequence[Record]
     """For choosing among candidates; disjoint from train."""
-    metric: AnswerMetric
+    metric: TaskMetric
     seed: int = 0
     num_threads: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)

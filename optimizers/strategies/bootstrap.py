@@ -52,6 +52,6 @@ class Bootstrap:
         options = {name: value for name, value in task.options.items() if name != "teacher"}
         optimizer = dspy.BootstrapFewShot(metric=metric, teacher_settings=teacher_settings(task), **options)
         with quiet():
-            compiled = finished(optimizer.compile(student(task), trainset=task.train_examples))
+            compiled = finished(optimizer.compile(student(task), trainset=task.train_examples), task)
         metric.finish()
         return Compiled(program=compiled, report={"demos": demo_counts(compiled), **metric.summary()})

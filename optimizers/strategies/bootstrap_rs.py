@@ -68,7 +68,7 @@ class BootstrapRandomSearch:
             )
         metric.finish()
         tried = candidates_of(compiled.candidate_programs, scale=0.01)
-        compiled = finished(compiled)
+        compiled = finished(compiled, task)
         return Compiled(program=compiled, candidates=tried, report={"demos": demo_counts(compiled), **metric.summary()})
 
 

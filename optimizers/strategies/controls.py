@@ -37,7 +37,7 @@ class TuneControls:
         """Record, replay every rule of the grid, keep the best."""
         program = _program(task)
         rounds = int(task.options["max_rounds"])
-        quality = metric("f1") if task.metric.name == "costed" else task.metric
+        quality = metric(getattr(task.metric, "quality", "f1")) if task.metric.name == "costed" else task.metric
         records = record_pass(
             program,
             [*task.train, *task.val],

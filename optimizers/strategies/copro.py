@@ -55,4 +55,4 @@ class Copro:
             )
         metric.finish()
         tried = candidates_of(compiled.candidate_programs, scale=0.01)
-        return Compiled(program=finished(compiled), candidates=tried, report=metric.summary())
+        return Compiled(program=finished(compiled, task), candidates=tried, report=metric.summary())

@@ -86,7 +86,7 @@ class Gepa:
             for number, (one, score) in enumerate(zip(told.candidates, told.val_aggregate_scores, strict=True))
         )
         report = {"metric_calls": told.total_metric_calls, **metric.summary()}
-        return Compiled(program=finished(compiled), candidates=tried, report=report)
+        return Compiled(program=finished(compiled, task), candidates=tried, report=report)
 
 
 def _instructions(program: Any) -> dict[str, str]:

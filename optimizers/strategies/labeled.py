@@ -56,7 +56,7 @@ class Labeled:
                 "strategy 'labeled' found no demo: no predictor of this program has only outputs that the train "
                 "records label (answers, supporting passages). Use strategy 'bootstrap'"
             )
-        return Compiled(program=finished(program), report={"demos": counts})
+        return Compiled(program=finished(program, task), report={"demos": counts})
 
 
 _Writer = Callable[[Sequence[Record], int, int], list[dspy.Example]]

@@ -97,7 +97,7 @@ class Mipro:
             )
         metric.finish()
         tried = candidates_of(getattr(compiled, "candidate_programs", ()), scale=0.01)
-        compiled = finished(compiled)
+        compiled = finished(compiled, task)
         return Compiled(program=compiled, candidates=tried, report={"demos": demo_counts(compiled), **metric.summary()})
 
 

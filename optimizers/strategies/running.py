@@ -17,16 +17,6 @@ from reflective_rag.signatures.errors import ConfigError
 logger = logging.getLogger(__name__)
 P = TypeVar("P", bound=dspy.Module)
 
-_LEFTOVERS = (
-    "candidate_programs",
-    "detailed_results",
-    "mb_candidate_programs",
-    "score",
-    "simba_idx",
-    "total_calls",
-    "trial_logs",
-)
-"""What DSPy's optimizers leave on the program; a later deep copy or save would carry it along."""
 ROLES = ("teacher", "prompt_model")
 """Options that name other models."""
 
@@ -48,10 +38,13 @@ def released(program: P) -> P:
     return program
 
 
-def finished(program: P) -> P:
-    """The optimizer's result, fit to be saved, nested and compiled again."""
-    for name in _LEFTOVERS:
-        program.__dict__.pop(name, None)
+def finished(program: P, task: CompileTask) -> P:
+    """The optimizer's result, fit to be saved, nested and compiled again.
+
+    Optimizers leave their scores and every program that they tried on it, which a deep copy or save would carry along.
+    """
+    for name in vars(program).keys() - vars(task.program).keys() - {"_compiled"}:
+        delattr(program, name)
     return released(program)
 
 

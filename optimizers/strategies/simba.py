@@ -7,8 +7,7 @@ from typing import Any
 import dspy
 
 from reflective_rag.optimizers.loop_demos import useful_calls
-from reflective_rag.optimizers.metrics import AnswerMetric
-from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, calls_per_run
+from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, TaskMetric, calls_per_run
 from reflective_rag.optimizers.strategies.running import (
     demo_counts,
     finished,
@@ -85,7 +84,7 @@ class Simba:
             Candidate(name=f"candidate {number}", score=score, details={"demos": demo_counts(program)})
             for number, (program, score) in enumerate(winners)
         )
-        best = finished(best)
+        best = finished(best, task)
         return Compiled(program=best, candidates=tried, report={"demos": demo_counts(best), **metric.summary()})
 
 
@@ -100,7 +99,7 @@ def _scored(task: CompileTask, metric: Any, programs: list[Any]) -> list[tuple[A
     return [(program, float(evaluate(program).score) / 100) for program in programs]
 
 
-def _with_useful_calls(append: Callable[..., bool], metric: AnswerMetric) -> Callable[..., bool]:
+def _with_useful_calls(append: Callable[..., bool], metric: TaskMetric) -> Callable[..., bool]:
     """SIMBA's "append a demo" over the best run's useful calls, with inputs that it may write into."""
 
     def append_a_useful_demo(bucket: list[dict[str, Any]], system: Any, **about: Any) -> bool:

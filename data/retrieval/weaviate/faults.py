@@ -46,12 +46,13 @@ def _unpickled(message: str, failures: dict[str, str]) -> ImportFailures:
 
 
 def silent(place: WeaviatePlace, seconds: float, ready: bool) -> RetrieverUnavailable:
-    """A call that did not end in time. `ready` says whether the server says over REST that it is ready."""
-    if ready:
-        hint = f"REST answers; is gRPC reachable at {place.grpc_host}:{place.grpc_port} (`?grpc=PORT`)?"
-    else:
-        hint = _running(place)
-    return RetrieverUnavailable(f"{place.address!r} did not answer within {seconds:g} seconds. {hint}")
+    """A call that did not end in time. `ready` says whether the server answers over REST."""
+    if not ready:
+        return RetrieverUnavailable(f"{place.address!r} does not answer. {_running(place)}")
+    return RetrieverUnavailable(
+        f"{place.address!r} did not answer within {seconds:g} seconds, though REST does: is the server busy "
+        f"(`?deadline=SECONDS`), and gRPC reachable at {place.grpc_host}:{place.grpc_port} (`?grpc=PORT`)?"
+    )
 
 
 def translated(error: Exception, place: WeaviatePlace) -> Exception:

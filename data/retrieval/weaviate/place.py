@@ -62,7 +62,7 @@ class WeaviatePlace:
 
 
 def parse_place(address: str) -> WeaviatePlace:
-    """The place that an address of one of the Weaviate forms names. Raises `ConfigError` for one that cannot be meant."""
+    """The place that a Weaviate address names. Raises `ConfigError` for an address that cannot be meant."""
     scheme, _, rest = address.partition("://")
     if scheme not in SCHEMES:
         raise ConfigError(f"a Weaviate address is one of {', '.join(FORMS)}; got the scheme {scheme.split(':')[0]!r}")

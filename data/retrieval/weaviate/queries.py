@@ -34,6 +34,11 @@ class Call(NamedTuple):
     arguments: dict[str, Any]
 
 
+def lacks(schema: Schema, conditions: Sequence[Condition]) -> bool:
+    """Whether the schema, as far as it is known, has no property for one of the conditions."""
+    return any(_property(condition, schema) is None for condition in conditions)
+
+
 def search_call(
     place: WeaviatePlace,
     schema: Schema,
@@ -45,7 +50,7 @@ def search_call(
     """The call that searches; None where a filter can match nothing."""
     from weaviate.classes.query import HybridFusion, HybridVector, MetadataQuery, Rerank
 
-    if any(_property(condition, schema) is None for condition in conditions):
+    if lacks(schema, conditions):
         return None
     common: dict[str, Any] = {
         "limit": k,
@@ -102,8 +107,8 @@ def _property(condition: Condition, schema: Schema) -> str | None:
         return name
     if len(schema.properties) >= MOST_PROPERTIES:
         raise DataError(
-            f"cannot filter by {condition.field!r}: the collection has an index for {MOST_PROPERTIES} keys, and this is "
-            "none of them"
+            f"cannot filter by {condition.field!r}: the collection has {MOST_PROPERTIES} properties, the most that get "
+            "an index, and none for this key"
         )
     return None
 

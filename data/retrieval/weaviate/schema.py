@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -145,7 +146,7 @@ def _properties(chinese: str) -> list[Any]:
 def add_properties(collection: Any, schema: Schema, names: Iterable[str]) -> Schema:
     """The schema with those metadata properties that it lacked, up to `MOST_PROPERTIES` in all."""
     from weaviate.classes.config import DataType, Property, Tokenization
-    from weaviate.exceptions import WeaviateInvalidInputError
+    from weaviate.exceptions import UnexpectedStatusCodeError, WeaviateInvalidInputError
 
     known = set(schema.properties)
     kinds = {"text": DataType.TEXT_ARRAY, "flag": DataType.BOOL_ARRAY, "number": DataType.NUMBER_ARRAY}
@@ -159,9 +160,11 @@ def add_properties(collection: Any, schema: Schema, names: Iterable[str]) -> Sch
             index_searchable=False,
         )
         try:
-            collection.config.add_property(wanted)
-        except WeaviateInvalidInputError:  # another process was faster
-            pass
+            with suppress(WeaviateInvalidInputError):  # it is there: another process was faster
+                collection.config.add_property(wanted)
+        except UnexpectedStatusCodeError as error:
+            if "already in use" not in str(error):  # the same, at the same moment
+                raise
         known.add(name)
     return Schema(schema.about, known)
 

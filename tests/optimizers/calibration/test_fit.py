@@ -144,7 +144,7 @@ def test_the_report_measures_thresholds_and_baselines() -> None:
     """Enough labels of a known world: both rules find thresholds, which differ in what they bound."""
     cases = world(400, seed=5)
     silent = tuple(Case(f"s{n}", None, right=False) for n in range(40))
-    report = calibrate(Labelled((*cases, *silent), failed=2, outages=1), risks=(0.2,), ablate=True)
+    report = calibrate(Labelled((*cases, *silent), failed=2, outages=1), risks=(0.3,), ablate=True)
     document = json.loads(json.dumps(report.to_dict()))
     assert (document["n"], document["answered"], document["abstained"], document["failed"]) == (443, 400, 40, 2)
     assert {"constant", "confidence", "evidence_score", "top_score"} <= set(document["baselines"])
@@ -157,7 +157,7 @@ def test_the_report_measures_thresholds_and_baselines() -> None:
     assert joint.abstain_below is not None
     assert joint.abstain_below < selective.abstain_below
     assert selective.observed is not None
-    assert selective.observed <= 0.2
+    assert selective.observed <= 0.3
     assert set(document["ablation"]) == {"relevance", "consistency", "coverage", "freshness"}
     assert document["ablation"]["freshness"]["auroc"]["mean"] == 0.0
 

@@ -1,0 +1,114 @@
+"""Calibrate one system: ask the labelled questions, fit, keep the calibration in the artefact, draw the plots."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reflective_rag.data.records import Record, record_fingerprint
+from reflective_rag.data.retrieval import Retriever
+from reflective_rag.experiments.calibration_plots import save_plots
+from reflective_rag.experiments.systems import System
+from reflective_rag.optimizers.calibration.report import Report
+from reflective_rag.programs.artefacts import read_manifest, save_program, set_calibration
+from reflective_rag.programs.calibrated import model_in_use
+from reflective_rag.programs.calibration import Calibration
+from reflective_rag.programs.fingerprints import program_digest
+from reflective_rag.programs.module import RagModule
+from reflective_rag.signatures.errors import ConfigError, DataError
+
+CORRECT = ("f1", "em", "containment", "groups")
+"""What `--correct` may be; `groups` is a metric of its own, so it needs `--metric groups` rows."""
+
+
+def metric_and_column(correct: str) -> tuple[str | None, str]:
+    """The further metric to score with, and the column of a row that says whether an answer was right.
+
+    Raises:
+        ConfigError: Unknown name.
+    """
+    if correct not in CORRECT:
+        raise ConfigError(f"`--correct` must be one of {', '.join(map(repr, CORRECT))}, got {correct!r}")
+    return ("groups", "score") if correct == "groups" else (None, correct)
+
+
+def bound(
+    calibration: Calibration,
+    program: RagModule,
+    data: Mapping[str, Sequence[Record]],
+    corpus: Sequence[str],
+    search: Retriever,
+    correct: str,
+) -> Calibration:
+    """The calibration with what it holds for. Call it while the model is in use."""
+    about = {"names": list(corpus), "passages": search.count(), "search": search.mode}
+    return calibration.model_copy(
+        update={
+            "model": model_in_use(program),
+            "program": program_digest(program),
+            "corpus": about,
+            "data": {name: record_fingerprint(records) for name, records in data.items()},
+            "correct": correct,
+        }
+    )
+
+
+def corpus_note(program: RagModule, search: Retriever) -> str:
+    """What to say where a calibration in use does not hold for this program, model or corpus; empty where it does."""
+    if program.calibrated is None:
+        return ""
+    if why := program.calibrated.misfit(program):
+        return f"`confidence` is not calibrated here: {why}"
+    fitted, here = program.calibrated.calibration.corpus, (search.count(), search.mode)
+    if fitted and here != (fitted.get("passages"), fitted.get("search")):
+        return (
+            f"`confidence` was calibrated on {fitted.get('passages')} passages ({fitted.get('search')} search), and "
+            f"this corpus has {here[0]} ({here[1]} search): calibrate again where it matters"
+        )
+    return ""
+
+
+def seen_note(artifact: Path | None, data: Mapping[str, Sequence[Record]]) -> str:
+    """A warning where the artefact was compiled on these very questions: its confidence would look better than it is."""
+    if artifact is None:
+        return ""
+    known = {str(value) for value in read_manifest(artifact).data.values()}
+    seen = [name for name, records in data.items() if record_fingerprint(records) in known]
+    if not seen:
+        return ""
+    return (
+        f"the artefact was compiled or scored on {', '.join(f'`{name}`' for name in seen)}: calibrate on questions that "
+        "it has not seen, or it will be too sure of itself"
+    )
+
+
+def check_out(out: Path | None) -> None:
+    """Raise `DataError` before anything is spent where the folder of the report cannot be made."""
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"`--out {out}` cannot be made: {error.strerror or error}; give another folder") from None
+
+
+def keep(
+    report: Report, document: Mapping[str, Any], system: System, artifact: Path | None, out: Path | None
+) -> dict[str, Any]:
+    """Write the calibration into the artefact (a new one in `out` for a program by name), and report and plots to `out`.
+
+    Returns:
+        `artifact` and `files`, as they were written.
+    """
+    files: list[str] = []
+    if out is not None:
+        files = [str(path) for path in save_plots(report, out)]
+        path = out / "report.json"
+        path.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        files.append(str(path))
+    if artifact is None and out is not None:
+        system.program.use_calibration(report.calibration)
+        artifact = save_program(system.program, out / "artifact", model=report.calibration.model)
+    elif artifact is not None:
+        set_calibration(artifact, report.calibration)
+    return {"artifact": str(artifact) if artifact else None, "files": files}

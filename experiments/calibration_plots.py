@@ -1,0 +1,67 @@
+"""Two plots of a calibration, each as PNG and SVG: reliability, and risk against coverage."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reflective_rag.optimizers.calibration.curves import reliability, risk_coverage
+from reflective_rag.optimizers.calibration.report import Report
+
+
+def save_plots(report: Report, folder: Path) -> list[Path]:
+    """Draw both into `folder`, which exists; the files that were written."""
+    right = [case.right for case in report.cases]
+    before = [(case.signals or {})["confidence"] for case in report.cases]
+    top = [(case.signals or {})["top_score"] for case in report.cases]
+    curves = {"calibrated (held out)": report.held_out, "before": before, "top retrieval score": top}
+    return [
+        *_saved(
+            _reliability({"calibrated (held out)": report.held_out, "before": before}, right), folder / "reliability"
+        ),
+        *_saved(_risk_coverage(curves, right), folder / "risk_coverage"),
+    ]
+
+
+def _axes(title: str, x: str, y: str) -> tuple[Any, Any]:
+    # Without pyplot: no global state, no display, safe in threads.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.5, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set(title=title, xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1))
+    axes.grid(alpha=0.3)
+    return figure, axes
+
+
+def _reliability(series: dict[str, Sequence[float]], right: Sequence[bool]) -> Any:
+    figure, axes = _axes(f"Reliability, {len(right)} answers", "confidence (bins of equal mass)", "share right")
+    axes.plot([0, 1], [0, 1], color="grey", linestyle="--", linewidth=1, label="as it should be")
+    for name, values in series.items():
+        rows = reliability(values, right)
+        x, y = [row["confidence"] for row in rows], [row["right"] for row in rows]
+        spread = [[row["right"] - row["low"] for row in rows], [row["high"] - row["right"] for row in rows]]
+        axes.errorbar(x, y, yerr=spread, marker="o", markersize=4, capsize=2, linewidth=1, label=name)
+    axes.legend(loc="upper left", fontsize=8)
+    return figure
+
+
+def _risk_coverage(series: dict[str, Sequence[float]], right: Sequence[bool]) -> Any:
+    figure, axes = _axes(f"Risk and coverage, {len(right)} answers", "coverage of the answers", "share wrong")
+    for name, values in series.items():
+        points = risk_coverage(values, right)
+        axes.plot([c for c, _ in points], [r for _, r in points], linewidth=1.5, label=name)
+    axes.axhline(1 - sum(right) / len(right), color="grey", linestyle="--", linewidth=1, label="all answered")
+    axes.legend(loc="upper left", fontsize=8)
+    return figure
+
+
+def _saved(figure: Any, stem: Path) -> list[Path]:
+    from matplotlib import rc_context
+
+    written = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    with rc_context({"svg.hashsalt": "reflective-rag"}):  # the same plot gives the same file
+        figure.savefig(written[0], dpi=150, metadata={"Software": None})
+        figure.savefig(written[1], metadata={"Date": None})
+    return written
