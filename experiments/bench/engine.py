@@ -31,6 +31,18 @@ relevant
 [[ ## sufficient ## ]]
 yes
 
+[[ ## retrieve ## ]]
+yes
+
+[[ ## problem ## ]]
+none
+
+[[ ## support ## ]]
+supported
+
+[[ ## usefulness ## ]]
+5
+
 [[ ## answer ## ]]
 Giotto
 

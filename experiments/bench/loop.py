@@ -1,4 +1,4 @@
-"""`bench loop`: import time, overhead per question, side-by-side critics, and throughput, each against bare DSPy."""
+"""`bench loop`: import time, overhead per question, side-by-side critics and throughput, each against bare DSPy."""
 
 import asyncio
 import statistics
@@ -12,7 +12,7 @@ from typing import Any
 import dspy
 
 from reflective_rag.experiments.bench.engine import steady_lm
-from reflective_rag.programs import ReflectiveRAG
+from reflective_rag.programs import ReflectiveRAG, SelfRAG
 from reflective_rag.signatures.answering import AnswerQuestion
 from reflective_rag.signatures.evidence import AssessEvidence
 from reflective_rag.signatures.types import Passage
@@ -36,6 +36,7 @@ def run(repeats: int = 9) -> list[dict[str, Any]]:
         _imports(max(3, repeats // 2)),
         _overhead(repeats),
         _side_by_side(repeats),
+        _self_rag(repeats),
         _throughput(max(3, repeats // 3)),
     ]
 
@@ -80,6 +81,21 @@ def _side_by_side(repeats: int) -> dict[str, Any]:
             lambda: rag(question=QUESTION), lambda: answer(question=QUESTION, passages="[1] x"), repeats, inner=1
         )
     return _row("separate assessment / longest chain (1 call)", pairs, "<= 1.3", lambda ratio: ratio <= 1.3)
+
+
+def _self_rag(repeats: int) -> dict[str, Any]:
+    """SelfRAG over ten passages: 32 calls, of which no chain that must wait for each other is longer than four."""
+    pages = [Passage(id=f"p{i}", text=f"{_TEXTS[0]} Page {i} of ten says so too.") for i in range(10)]
+    rag = SelfRAG(search=lambda query, k: pages[:k], k=10, near_duplicate=None, soft_verdicts=False)
+    answer = dspy.Predict(AnswerQuestion)
+
+    def chain() -> None:
+        for _ in range(4):
+            answer(question=QUESTION, passages="[1] x")
+
+    with dspy.context(lm=steady_lm(LATENCY)):
+        pairs = _alternate(lambda: rag(question=QUESTION), chain, repeats, inner=1)
+    return _row("SelfRAG over 10 passages / longest chain (4 calls)", pairs, "<= 1.3", lambda ratio: ratio <= 1.3)
 
 
 def _throughput(repeats: int, questions: int = 64) -> dict[str, Any]:
