@@ -29,7 +29,7 @@ from pydantic import (
 
 from reflective_rag.data.jsonl import LineError, brief, read_jsonl
 from reflective_rag.signatures.errors import ConfigError
-from reflective_rag.signatures.text import Language, language_of
+from reflective_rag.signatures.text import Language, identity, language_of
 from reflective_rag.signatures.types import Passage
 
 Split = Literal["train", "dev", "test"]
@@ -225,7 +225,7 @@ def record_fingerprint(records: Iterable[Record]) -> str:
 
 
 def pool(sources: Iterable[Record | Iterable[Passage]]) -> list[Passage]:
-    """All passages of records and passage lists: each text (`Passage.key`) once, with the id it first had.
+    """All passages of records and passage lists: each text (see `identity`) once, with the id it first had.
 
     Where two texts share an id, the later one becomes `id~key`: an index would otherwise overwrite the first.
     """
@@ -234,12 +234,13 @@ def pool(sources: Iterable[Record | Iterable[Passage]]) -> list[Passage]:
     for source in sources:
         passages = [p.to_passage() for p in source.passages] if isinstance(source, Record) else source
         for passage in passages:
-            if passage.key in found:
+            text = identity(passage.text)
+            if text in found:
                 continue
             if passage.id in ids:
                 passage = passage.model_copy(update={"id": f"{passage.id}~{passage.key}"})
             ids.add(passage.id)
-            found[passage.key] = passage
+            found[text] = passage
     return list(found.values())
 
 

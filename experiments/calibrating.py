@@ -9,27 +9,35 @@ from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
 from reflective_rag.experiments.calibration_plots import save_plots
 from reflective_rag.experiments.systems import System
+from reflective_rag.optimizers.calibration.cases import Correct
 from reflective_rag.optimizers.calibration.report import Report
-from reflective_rag.programs.artefacts import read_manifest, save_program, set_calibration
+from reflective_rag.programs.artefacts import save_program, set_calibration
 from reflective_rag.programs.calibrated import model_in_use
 from reflective_rag.programs.calibration import Calibration
 from reflective_rag.programs.fingerprints import program_digest
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError, DataError
 
-CORRECT = ("f1", "em", "containment", "groups")
-"""What `--correct` may be; `groups` is a metric of its own, so it needs `--metric groups` rows."""
 
-
-def metric_and_column(correct: str) -> tuple[str | None, str]:
+def metric_and_column(correct: str) -> tuple[str | None, Correct]:
     """The further metric to score with, and the column of a row that says whether an answer was right.
 
     Raises:
         ConfigError: Unknown name.
     """
-    if correct not in CORRECT:
-        raise ConfigError(f"`--correct` must be one of {', '.join(map(repr, CORRECT))}, got {correct!r}")
-    return ("groups", "score") if correct == "groups" else (None, correct)
+    columns: dict[str, Correct] = {"f1": "f1", "em": "em", "containment": "containment", "groups": "score"}
+    if correct not in columns:
+        raise ConfigError(f"`--correct` must be one of {', '.join(map(repr, columns))}, got {correct!r}")
+    return ("groups" if correct == "groups" else None), columns[correct]
+
+
+def refuse_changes(artifact: Path | None, changed: bool) -> None:
+    """Raise `ConfigError` where options would change an artefact: it would not be what the calibration is kept in."""
+    if artifact is not None and changed:
+        raise ConfigError(
+            "`--option` and `--mode` cannot be used with `--artifact` here: the calibration holds for the artefact as "
+            "it is. Compile it that way, or calibrate a `--program`"
+        )
 
 
 def bound(
@@ -53,35 +61,6 @@ def bound(
     )
 
 
-def corpus_note(program: RagModule, search: Retriever) -> str:
-    """What to say where a calibration in use does not hold for this program, model or corpus; empty where it does."""
-    if program.calibrated is None:
-        return ""
-    if why := program.calibrated.misfit(program):
-        return f"`confidence` is not calibrated here: {why}"
-    fitted, here = program.calibrated.calibration.corpus, (search.count(), search.mode)
-    if fitted and here != (fitted.get("passages"), fitted.get("search")):
-        return (
-            f"`confidence` was calibrated on {fitted.get('passages')} passages ({fitted.get('search')} search), and "
-            f"this corpus has {here[0]} ({here[1]} search): calibrate again where it matters"
-        )
-    return ""
-
-
-def seen_note(artifact: Path | None, data: Mapping[str, Sequence[Record]]) -> str:
-    """A warning where the artefact was compiled on these very questions: its confidence would look better than it is."""
-    if artifact is None:
-        return ""
-    known = {str(value) for value in read_manifest(artifact).data.values()}
-    seen = [name for name, records in data.items() if record_fingerprint(records) in known]
-    if not seen:
-        return ""
-    return (
-        f"the artefact was compiled or scored on {', '.join(f'`{name}`' for name in seen)}: calibrate on questions that "
-        "it has not seen, or it will be too sure of itself"
-    )
-
-
 def check_out(out: Path | None) -> None:
     """Raise `DataError` before anything is spent where the folder of the report cannot be made."""
     if out is None:
@@ -95,7 +74,7 @@ def check_out(out: Path | None) -> None:
 def keep(
     report: Report, document: Mapping[str, Any], system: System, artifact: Path | None, out: Path | None
 ) -> dict[str, Any]:
-    """Write the calibration into the artefact (a new one in `out` for a program by name), and report and plots to `out`.
+    """Write the calibration into the artefact (for a program by name a new one in `out`), report and plots to `out`.
 
     Returns:
         `artifact` and `files`, as they were written.

@@ -13,11 +13,10 @@ def save_plots(report: Report, folder: Path) -> list[Path]:
     right = [case.right for case in report.cases]
     before = [(case.signals or {})["confidence"] for case in report.cases]
     top = [(case.signals or {})["top_score"] for case in report.cases]
-    curves = {"calibrated (held out)": report.held_out, "before": before, "top retrieval score": top}
+    probabilities = {"calibrated (held out)": report.held_out, "before": before}
+    curves = {**probabilities, "top retrieval score": top}
     return [
-        *_saved(
-            _reliability({"calibrated (held out)": report.held_out, "before": before}, right), folder / "reliability"
-        ),
+        *_saved(_reliability(probabilities, right), folder / "reliability"),
         *_saved(_risk_coverage(curves, right), folder / "risk_coverage"),
     ]
 

@@ -51,8 +51,8 @@ Corpus = Annotated[
     typer.Option(
         "--corpus",
         metavar="NAME",
-        help="Where to search: a JSONL file, `local:PATH`, `weaviate://HOST/Collection`, `sample`, `own` (the passages of the data). "
-        "Repeatable.",
+        help="Where to search: a JSONL file, `local:PATH`, `weaviate://HOST/Collection`, `sample`, "
+        "`own` (the passages of the data). Repeatable.",
         rich_help_panel=_RUN,
     ),
 ]

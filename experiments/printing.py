@@ -48,13 +48,18 @@ def _facts(result: Result, lm: str, language: Language) -> list[tuple[str, str]]
         shown = {name: getattr(judged[-1], name) for name in ("relevance", "consistency", "coverage", "freshness")}
         parts = [f"{say(name)} {say('n/a') if value is None else f'{value:.2f}'}" for name, value in shown.items()]
         score = word("brackets", language, f"{result.evidence_score:.2f}", say("comma").join(parts))
-        facts += [(say("evidence"), score), (say("confidence"), f"{result.confidence:.2f}")]
+        facts += [(say("evidence"), score), (say("confidence"), f"{result.confidence:.2f}{_kind(result, language)}")]
     facts.append((say("stopped"), stopped(result.stop_reason, language)))
     for round_ in result.rounds:
         queries = say("list").join(f"“{query}”" for query in round_.queries)
         facts.append((word("round", language, round_.number), word("new", language, queries, round_.new)))
     facts.append((say("by"), _by(result, lm, language)))
     return facts
+
+
+def _kind(result: Result, language: Language) -> str:
+    """Says where the confidence is a probability."""
+    return word("calibrated", language) if result.calibrated and not result.abstained else ""
 
 
 def _by(result: Result, lm: str, language: Language) -> str:

@@ -67,6 +67,7 @@ _WORDS: dict[str, Words] = {
     "freshness": {"en": "freshness", "zh": "时效性"},
     "n/a": {"en": "n/a", "zh": "不适用"},
     "confidence": {"en": "confidence", "zh": "置信度"},
+    "calibrated": {"en": ", a calibrated probability", "zh": "，经校准的概率"},
     "stopped": {"en": "stopped", "zh": "停止原因"},
     "round": {"en": "round {}", "zh": "第 {} 轮"},
     "new": {"en": "{} → {} new passage(s)", "zh": "{} → 新增 {} 个段落"},

@@ -21,6 +21,7 @@ from dspy.utils.exceptions import (
 from reflective_rag.data.secrets import scrub
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.metering import Reply, metered
+from reflective_rag.programs.nearest import nearest_demos
 from reflective_rag.programs.reading import salvage, well_formed_fields
 from reflective_rag.programs.steps import Ask, AskOutcome
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
@@ -101,6 +102,8 @@ class AskRun:
         inputs = dict(self.ask.inputs)
         if (pinned := getattr(self.ask.predictor, "lm", None)) is not None:
             inputs["lm"] = metered(pinned, self._count)
+        if (demos := nearest_demos(self.ask.predictor, inputs)) is not None:
+            inputs["demos"] = demos
         if self.ask.config:
             inputs["config"] = dict(self.ask.config)
         return inputs

@@ -4,6 +4,7 @@ A door of its own, `EvidenceAssessor()(question=…, passages=[…]) -> Assessme
 judges.
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, cast
@@ -20,7 +21,16 @@ from reflective_rag.programs.reading import read_choice
 from reflective_rag.programs.scorers.handle import Scorers
 from reflective_rag.programs.scoring import RELEVANT, assess
 from reflective_rag.programs.searching import SearchHandle, as_passages
-from reflective_rag.programs.settings import Budget, Controls, Critics, LoopControls, Mode, Weights, build
+from reflective_rag.programs.settings import (
+    Budget,
+    Controls,
+    Critics,
+    LoopControls,
+    Mode,
+    ReflectiveSettings,
+    Weights,
+    build,
+)
 from reflective_rag.programs.soft import GRADES, logprob_config, soft_grade, soft_yes
 from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Score, ScoreOutcome, Step, Steps, Substeps
 from reflective_rag.programs.verdicts import (
@@ -92,14 +102,16 @@ class EvidenceAssessor(dspy.Module):
         super().__init__()
         if mode not in ("paired", "separate", "rules", "fused"):
             raise ConfigError(f"`mode` must be one of 'paired', 'separate', 'rules', got {mode!r}")
+        asked = {"critics": critics or {}, "fallback": fallback, "relevant_at": relevant_at}
+        settings = build(ReflectiveSettings, {**asked, "soft_verdicts": soft_verdicts})  # the loop's own checks
         self.mode = mode
-        self.soft_verdicts = soft_verdicts
-        self.fallback = tuple(fallback)
-        self.relevant_at = relevant_at
+        self.soft_verdicts = settings.soft_verdicts
+        self.fallback = settings.fallback
+        self.relevant_at = settings.relevant_at
         self.scorers = scorers if isinstance(scorers, Scorers) else Scorers(own=scorers)
-        self.backends = backends_of(mode, critics if isinstance(critics, Critics) else build(Critics, critics or {}))
+        self.backends = backends_of(mode, settings.critics)
         # The loop shares its own controls, so that weights tuned for it count here too.
-        self.controls = controls or Controls(LoopControls(weights=weights or Weights()))
+        self.controls = controls or Controls(build(LoopControls, {"weights": weights} if weights is not None else {}))
         self._build()
 
     def _build(self) -> None:
@@ -146,6 +158,10 @@ class EvidenceAssessor(dspy.Module):
             by_rules=verdict.by_rules,
             fallbacks=verdict.fallbacks,
         )
+
+    async def aforward(self, question: str, passages: Iterable[Any], today: date | None = None) -> Assessment:
+        """The same without blocking the event loop."""
+        return await asyncio.to_thread(self.forward, question, passages, today)
 
     def _single(self, reading: Reading, found: list[Verdict]) -> Steps:
         predictors = self.predictors()

@@ -15,7 +15,7 @@ from reflective_rag.programs.steps import Ask, ScoreOutcome, Substeps, answered
 from reflective_rag.programs.verdicts import UNREADABLE
 from reflective_rag.signatures.errors import ReflectiveRAGError
 from reflective_rag.signatures.text import normalize
-from reflective_rag.signatures.types import Citation, ClaimSupport, Draft, Fallback, Support
+from reflective_rag.signatures.types import Backend, Citation, ClaimSupport, Draft, Fallback, Support
 
 WORST_FIRST: tuple[Support | None, ...] = ("contradicted", "not_supported", None, "partially", "supported")
 _FAILING = WORST_FIRST[:2]
@@ -76,6 +76,7 @@ def check_claims(
         return ()
     found: dict[str, ClaimSupport] = {}
     failed = ""
+    to: Backend | None = None
     for judge in dict.fromkeys((backend, *program.settings.fallback)):
         left = [claim for claim in claims if claim not in found]
         if not left:
@@ -86,8 +87,10 @@ def check_claims(
             failed = (yield from _by_scorer(program, state, left, found)) or failed
         elif program.uses_model() and hasattr(program, "support"):
             failed = (yield from _by_model(program, state, left, found)) or failed
-        if failed and judge == "rules":
-            state.fell([Fallback(judgement="support", backend=backend, to="rules", reason=failed)])
+        if judge != backend and len(found) > len(claims) - len(left):
+            to = judge
+    if failed:
+        state.fell([Fallback(judgement="support", backend=backend, to=to, reason=failed)])
     unchecked = phrase("unchecked", state.question)
     return tuple(found.get(c) or ClaimSupport(claim=c, support=None, problem=unchecked) for c in claims)
 

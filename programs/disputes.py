@@ -4,6 +4,7 @@ from datetime import date
 
 from reflective_rag.programs import rules
 from reflective_rag.programs.rules.words import STOP_EN
+from reflective_rag.programs.scoring import settled
 from reflective_rag.signatures.text import normalize, tokenize
 from reflective_rag.signatures.types import Assessment, Contradiction, Passage
 
@@ -39,8 +40,8 @@ def follows_older(answer: str, assessment: Assessment) -> Contradiction | None:
     """
     if assessment.time_scope in ("as_of", "before", "between"):
         return None
-    settled = (c for c in assessment.contradictions if c.newer is not None)
-    return next((c for c in settled if side_of(answer, c) not in (None, c.newer)), None)
+    by_date = (c for c in assessment.contradictions if settled(c, assessment.time_scope))
+    return next((c for c in by_date if side_of(answer, c) not in (None, c.newer)), None)
 
 
 def _content(text: str) -> set[str]:

@@ -114,7 +114,7 @@ def conclusion(state: LoopState, checked: Checked, *, unsure: bool | None = None
         answer=abstention(state.question) if abstained else checked.draft.answer,
         claims=() if abstained else checked.claims,
         citations=() if abstained else checked.citations,
-        conflicts=tuple(unresolved(state.assessment.contradictions)) if state.assessment else (),
+        conflicts=tuple(unresolved(state.assessment)) if state.assessment else (),
         confidence=0.0 if abstained else sure,
         evidence_score=state.assessment.evidence_score if state.assessment else 0.0,
         abstained=abstained,
@@ -154,7 +154,7 @@ def _warn(state: LoopState, checked: Checked, sure: float, abstained: bool) -> N
         state.warn("potential_noise")
     if stale(a) or (a.freshness is not None and a.freshness < RELEVANT):
         state.warn("outdated_info")
-    if conflicts := unresolved(a.contradictions):
+    if conflicts := unresolved(a):
         answer = "" if abstained else checked.draft.answer
         others = [other_value(state.question, answer, c, state.today) for c in conflicts]
         state.warn("conflicting_evidence", conflict_detail(state.question, conflicts, others))

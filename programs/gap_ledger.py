@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from reflective_rag.programs.bridges import Bridge, bridge_values, with_bridges
 from reflective_rag.programs.repeats import SAME_QUERY, Embed, Meanings, is_repeat, is_same, numbers, same_aspect
 from reflective_rag.programs.rules.gaps import IMPORTANCE
+from reflective_rag.programs.rules.instructions import is_instruction
 from reflective_rag.programs.rules.matching import hits
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.signatures.text import normalize
@@ -144,7 +145,8 @@ class GapLedger:
                 if key in by_id and (requirement.need, by_id[key].key) not in self._read:
                     self._read.add((requirement.need, by_id[key].key))
                     values = bridge_values(requirement, by_id[key], self.question)
-                    new = [Bridge(requirement.need, value) for value in values]
+                    # A name that reads like an order would reach the model, and the retriever, outside the passages.
+                    new = [Bridge(requirement.need, value) for value in values if not is_instruction(value)]
                     self.bridges[:0] = [bridge for bridge in new if bridge not in self.bridges]
 
     def close_covered(

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from reflective_rag.programs.reading import read_choice, read_items, read_numbers
 from reflective_rag.programs.steps import AskOutcome
-from reflective_rag.signatures.text import normalize
+from reflective_rag.signatures.text import normalize, tokenize
 from reflective_rag.signatures.types import (
     GAP_KINDS,
     ClaimSupport,
@@ -41,7 +41,10 @@ _LONGEST_REFUSAL = 200
 """Characters; a longer text that begins like a refusal says more than that."""
 
 _IMPORTANCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
-MOST_NEEDS = 4
+MOST_NEEDS = 8
+"""Needs that are read; models are asked for 4. More count as unreadable."""
+SAME_NEED = 0.5
+"""Share of common words (Jaccard) above which a need of a later round is one of round 1."""
 MOST_GAPS = 3
 
 
@@ -114,12 +117,13 @@ def judgement_of(
 def _requirements(
     value: Any, passages: Sequence[Passage], fixed: tuple[Requirement, ...]
 ) -> tuple[tuple[Requirement, ...], int, int]:
-    """Round 1 makes the list; later rounds fill it in by the need's words, else by position, and never add to it.
+    """Round 1 makes the list; later rounds fill it in by the need's words, and never add to it.
 
     Returns the list, how many needs the reply named, and how many entries could not be read.
     """
     items, bad = read_items(value)
     found: list[Requirement] = []
+    bad += len(items[MOST_NEEDS:])
     for item in items[:MOST_NEEDS]:
         need = str(item.get("need") or "").strip()
         numbers, wrong = read_numbers(item.get("passages", []), len(passages))
@@ -131,16 +135,20 @@ def _requirements(
         found.append(Requirement(need=need, status="covered" if ids else "missing", passage_ids=ids))
     if not fixed:
         return tuple(found), len(found), bad
-    by_need = {normalize(r.need): r for r in found}
-    aligned = len(found) == len(fixed)
     filled = []
-    for position, old in enumerate(fixed):
-        new = by_need.get(normalize(old.need)) or (found[position] if aligned else None)
+    for old in fixed:
+        new = next((r for r in found if _same_need(r.need, old.need)), None)
         if new and new.passage_ids:
             ids = tuple(dict.fromkeys((*old.passage_ids, *new.passage_ids)))
             old = old.model_copy(update={"status": "covered", "passage_ids": ids})
         filled.append(old)
     return tuple(filled), len(found), bad
+
+
+def _same_need(a: str, b: str) -> bool:
+    """Whether two needs are one in nearly the same words; never by their place in the list, which models change."""
+    left, right = set(tokenize(a)), set(tokenize(b))
+    return normalize(a) == normalize(b) or len(left & right) > SAME_NEED * len(left | right)
 
 
 def _contradictions(value: Any, passages: Sequence[Passage]) -> tuple[tuple[Contradiction, ...], int]:

@@ -24,8 +24,8 @@ _TEXTS: dict[WarningCode, dict[Language, str]] = {
         "zh": "预算已用尽，检索在证据充分之前结束。",
     },
     "model_degraded": {
-        "en": "The language model failed; rules took its place for part of the work.",
-        "zh": "语言模型调用失败，部分工作改由规则完成。",
+        "en": "A model failed for part of the work.",
+        "zh": "部分工作中模型调用失败。",
     },
     "retriever_degraded": {"en": "The retriever failed for part of the search.", "zh": "检索器在部分检索中失败。"},
     "unreadable_verdict": {"en": "Part of the model's judgement could not be read.", "zh": "模型的部分判断无法读取。"},
@@ -89,7 +89,7 @@ _PHRASES: dict[Phrase, dict[Language, str]] = {
         "en": "The passages say this, but not in connection with what is asked.",
         "zh": "段落中有这一说法，但与所问之事没有联系。",
     },
-    "unchecked": {"en": "the verdict could not be read", "zh": "判断无法读取"},
+    "unchecked": {"en": "could not be checked, or the verdict could not be read", "zh": "未能核对，或判断无法读取"},
     "claim": {"en": "“{claim}”: {problem}", "zh": "“{claim}”：{problem}"},
     "conflict": {
         "en": "{about}: source {a} says “{span_a}”, source {b} says “{span_b}”",

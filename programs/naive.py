@@ -6,6 +6,7 @@ from typing import Any
 import dspy
 
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.plain import ask_answer, plain_result, take_search
 from reflective_rag.programs.run_state import RunState
 from reflective_rag.programs.searching import SearchFunction
@@ -31,6 +32,7 @@ class NaiveRAG(RagModule):
         self.asks_model = self.settings.mode != "rules"
         if self.asks_model:
             self.answer = dspy.Predict(AnswerQuestion)
+        show_nearest(self, self.settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
         """The answer."""

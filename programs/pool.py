@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from reflective_rag.programs.noise import NearDuplicates, Redundancy, shingles
 from reflective_rag.programs.strips import recompose, strips_of
 from reflective_rag.programs.tangent import tangential
-from reflective_rag.signatures.text import normalize, without_markup
+from reflective_rag.signatures.text import identity, normalize, without_markup
 from reflective_rag.signatures.types import DroppedPassage, Passage, Strip
 
 UNGRADED = 0.5
@@ -17,7 +17,7 @@ DEMO_CHARS = 220
 
 
 class EvidencePool:
-    """Every passage enters once, by the hash of its normal form.
+    """Every text enters once (see `identity`).
 
     Ids are made unique, since verdicts name passages by id.
 
@@ -73,10 +73,10 @@ class EvidencePool:
 
     def _same(self, passage: Passage) -> str | None:
         """Id of the passage with this text; two passages with two titles differ even if their texts do not."""
-        title = normalize(passage.title)
-        for other in self._ids.get(passage.key, ()):
-            if not title or normalize(self._passages[other].title) in ("", title):
-                return other
+        title, text = normalize(passage.title), identity(passage.text)
+        for other in (self._passages[id_] for id_ in self._ids.get(passage.key, ())):
+            if identity(other.text) == text and (not title or normalize(other.title) in ("", title)):
+                return other.id
         return None
 
     def find(self, passage: Passage) -> Passage | None:

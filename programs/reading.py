@@ -19,6 +19,9 @@ C = TypeVar("C", bound=str)
 
 _MARKER = re.compile(r"\[\[\s*##\s*(\w+)\s*##\s*\]\]")
 _NUMBER = re.compile(r"(?<![A-Za-z\d_.])-?\d+(?:\.\d+)?\s*%?")
+_FIRST_NUMBER = re.compile(r"(?:passages?|段落|文段|第|no\.?|[\W_])*?(-?\d+(?:\.\d+)?\s*%?)(?![\d.])", re.IGNORECASE)
+_LIST_WORDS = re.compile(r"passages?|numbers?|\bnos?\b|\band\b|段落|文段|[第段和与及号条]")
+_RANGE = re.compile(r"(?<![\d.\-])(\d{1,3})\]?\s*(?:-|–|~|至|到|\bto\b)\s*\[?(\d{1,3})(?![\d.%])")
 _WRAPPING = " \t\r\n\"'`*.,;:!?。，；：！？“”‘’「」()[]（）【】\u200b\ufeff"
 _CLAUSE = re.compile(r"[,;:\n–—。，；]| - |\. ")
 _FENCE = re.compile(r"^\s*```\w*|```\s*$")
@@ -63,27 +66,35 @@ def read_choice(value: Any, choices: Sequence[C]) -> C | None:
 def read_numbers(value: Any, count: int) -> tuple[tuple[int, ...], int]:
     """Passage numbers 1..`count` in their order without repeats, and how many entries could not be read.
 
-    Takes a list of numbers or of texts, or one text such as `"[1], 3"`, `"none"`, `"无"`. None (no reply) counts as one
-    unreadable.
+    Takes a list of numbers or of texts that begin with one, or one text such as `"[1], 3"`, `"1-3"`, `"none"`, `"无"`.
+    A sentence that has numbers in it ("none of 1, 2 and 3") is no list: like no reply (None), it is one unreadable.
     """
     if value is None:
         return (), 1
     if isinstance(value, str):
         if value.casefold().strip(_WRAPPING) in _NOTHING:
             return (), 0
-        value = _NUMBER.findall(unicodedata.normalize("NFKC", value)) or [value]
+        value = _listed(unicodedata.normalize("NFKC", value).casefold())
     if not isinstance(value, list | tuple):
         value = [value]
     numbers: list[int] = []
     unreadable = 0
     for item in value:
-        match = _NUMBER.search(str(item)) if not isinstance(item, bool) else None
-        number = float(match[0].rstrip("% ")) if match else 0.0
+        match = _FIRST_NUMBER.match(str(item)) if not isinstance(item, bool) else None
+        number = float(match[1].rstrip("% ")) if match else 0.0
         if number.is_integer() and 1 <= number <= count:
             numbers.append(int(number))
         else:
             unreadable += 1
     return tuple(dict.fromkeys(numbers)), unreadable
+
+
+def _listed(text: str) -> list[str]:
+    """The entries of a list written as text, ranges spelled out; the text alone where it is more than a list."""
+    if re.search(r"[^\W\d_]", _LIST_WORDS.sub(" ", text)):
+        return [text]
+    spelled = _RANGE.sub(lambda m: ",".join(map(str, range(int(m[1]), min(int(m[2]), int(m[1]) + 200) + 1))), text)
+    return _NUMBER.findall(_LIST_WORDS.sub(" ", spelled)) or [text]
 
 
 def read_items(value: Any) -> tuple[list[dict[str, Any]], int]:

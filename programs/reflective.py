@@ -13,6 +13,7 @@ from reflective_rag.programs.gap_ledger import Embed, GapLedger
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.material import Reading, reading_ask
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.run_state import BUDGET_STOPS
 from reflective_rag.programs.scorers.handle import OWN, Scorers
@@ -93,6 +94,7 @@ class ReflectiveRAG(RagModule):
             self.repair = dspy.Predict(RepairAnswer)
         if settings.critics.support == "lm" or (settings.critics.support == "models" and "lm" in settings.fallback):
             self.support = dspy.Predict(JudgeSupport)
+        show_nearest(self, settings.nearest_demos)
 
     def deepcopy(self) -> Self:
         """DSPy's copy. Where it copies part by part (a model that cannot be copied), the controls stay shared too."""

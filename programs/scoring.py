@@ -6,13 +6,20 @@ The evidence score is the weighted mean of the dimensions that apply; the enough
 from collections.abc import Sequence
 from typing import Literal
 
+from reflective_rag.programs.rules.dates import stated, years
+from reflective_rag.programs.rules.values import numbers
 from reflective_rag.programs.settings import LoopControls, Weights
-from reflective_rag.signatures.types import Assessment, Contradiction, Fallback, Judgement, Passage, Support
+from reflective_rag.signatures.text import sentences
+from reflective_rag.signatures.types import Assessment, Contradiction, Fallback, Judgement, Passage, Support, TimeScope
 
 CragAction = Literal["correct", "ambiguous", "incorrect"]
 
 RELEVANT = 0.5
 """Grade from which a passage counts as relevant, unless a setting says otherwise."""
+LONGEST_DATED = 4_000
+"""Characters of a passage that are read for a date."""
+CONTRAST = 0.75
+"""Share of the best grade below which a passage does not count towards relevance."""
 IMPORTANT = 0.5
 """Importance from which a gap counts as important."""
 
@@ -82,21 +89,25 @@ def _relevant(judgement: Judgement, passages: Sequence[Passage], relevant_at: fl
 def _relevance(judgement: Judgement, passages: Sequence[Passage], relevant_at: float) -> float | None:
     """Mean grade of the relevant passages, best first, weighted 1/rank; the best grade where none is relevant.
 
-    None when none was graded. What was judged irrelevant is no part of the mean, so extra distractors cannot lower it.
+    None when none was graded. What was judged irrelevant, or far less relevant than the best (`CONTRAST`), is no part
+    of the mean, so extra distractors cannot lower it.
     """
     grades = sorted((judgement.relevance[p.id] for p in passages if p.id in judgement.relevance), reverse=True)
     if not grades:
         return None
-    kept = [grade for grade in grades if grade >= relevant_at] or grades[:1]
+    kept = [grade for grade in grades if grade >= max(relevant_at, CONTRAST * grades[0])] or grades[:1]
     weights = [1 / rank for rank in range(1, len(kept) + 1)]
     return sum(w * g for w, g in zip(weights, kept, strict=True)) / sum(weights)
 
 
 def _consistency(judgement: Judgement, relevant: Sequence[Passage]) -> float | None:
-    """1 minus the share of relevant passages in an unresolved contradiction; None for one passage alone."""
-    if len(relevant) < 2:
+    """1 minus the share of relevant passages in an unresolved contradiction.
+
+    None for one passage alone, and where nobody looked for contradictions.
+    """
+    if len(relevant) < 2 or "consistency" in judgement.lost:
         return None
-    involved = {i for c in unresolved(judgement.contradictions) for i in (c.passage_a, c.passage_b)}
+    involved = {i for c in unresolved(judgement) for i in (c.passage_a, c.passage_b)}
     return 1.0 - len(involved & {p.id for p in relevant}) / len(relevant)
 
 
@@ -113,13 +124,35 @@ def _freshness(judgement: Judgement, relevant: Sequence[Passage]) -> float | Non
     """
     if judgement.time_scope == "timeless":
         return None
-    dated = {p.id for p in relevant if p.published or p.id in judgement.outdated}
-    return 1.0 - len(dated & set(judgement.outdated)) / len(dated) if dated else None
+    outdated = judgement.outdated
+    # What a text says of its own time counts beside texts that were found outdated by theirs.
+    dated = {p.id for p in relevant if p.published or p.id in outdated or (outdated and _states_a_time(p))}
+    return 1.0 - len(dated & set(outdated)) / len(dated) if dated else None
 
 
-def unresolved(contradictions: Sequence[Contradiction]) -> list[Contradiction]:
-    """Contradictions that a newer date does not settle."""
-    return [c for c in contradictions if c.newer is None]
+def _states_a_time(passage: Passage) -> bool:
+    return any(stated(sentence.text) for sentence in sentences(passage.text[:LONGEST_DATED]))
+
+
+def unresolved(judged: Judgement | Assessment) -> list[Contradiction]:
+    """Contradictions that no newer date settles."""
+    return [c for c in judged.contradictions if not settled(c, judged.time_scope)]
+
+
+def settled(conflict: Contradiction, scope: TimeScope) -> bool:
+    """Whether the newer source is to be believed because it is newer.
+
+    For a question bound in time it is. For one that is not, only where the two differ in an amount, which gets measured
+    anew: who wrote a book, or when somebody was born, does not change, so a newer source may as well be the wrong one.
+    """
+    if conflict.newer is None or scope != "timeless":
+        return conflict.newer is not None
+    texts = (conflict.span_a, conflict.span_b)
+    (times_a, times_b), (amounts_a, amounts_b) = (
+        [set(years(text)) for text in texts],
+        [{span.text for span in numbers(text)} for text in texts],
+    )
+    return times_a == times_b and amounts_a != amounts_b
 
 
 def confidence(assessment: Assessment, controls: LoopControls, support: Support | None = "supported") -> float:
@@ -132,7 +165,7 @@ def confidence(assessment: Assessment, controls: LoopControls, support: Support 
     """
     value = assessment.evidence_score * SUPPORT_FACTOR[support]
     value *= 0.85 ** sum(r.status == "missing" and r.important for r in assessment.requirements)
-    value *= 0.7 ** len(unresolved(assessment.contradictions))
+    value *= 0.7 ** len(unresolved(assessment))
     return round(value * (0.7 if says_sufficient(assessment, controls) is False else 1.0), 6)
 
 
@@ -164,7 +197,7 @@ def is_enough(assessment: Assessment, controls: LoopControls) -> bool:
         return False
     if any(r.status == "missing" and r.important for r in assessment.requirements):
         return False
-    if unresolved(assessment.contradictions):
+    if unresolved(assessment):
         return False
     if stale(assessment):
         return False

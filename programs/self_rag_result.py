@@ -21,7 +21,7 @@ from reflective_rag.programs.scoring import SUPPORT_FACTOR, unresolved
 from reflective_rag.programs.self_rag_candidates import Candidate, text_of, useless
 from reflective_rag.programs.self_rag_rules import needs_retrieval
 from reflective_rag.programs.self_rag_state import SelfRagState
-from reflective_rag.signatures.types import Contradiction, Passage, Result, StopReason, WarningCode
+from reflective_rag.signatures.types import Contradiction, Judgement, Passage, Result, StopReason, WarningCode
 
 _GOOD: frozenset[StopReason] = frozenset({"sufficient", "no_retrieval"})
 _DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded"})
@@ -72,7 +72,8 @@ def _conflicts(state: SelfRagState, passages: Sequence[Passage]) -> list[Contrad
     """Contradictions between relevant passages that no date settles, by rules: each answer saw one passage only."""
     if len(passages) < 2:
         return []
-    return unresolved(contradictions(gather(analyse(state.question, state.today), passages)))
+    asked = analyse(state.question, state.today)
+    return unresolved(Judgement(contradictions=contradictions(gather(asked, passages)), time_scope=asked.time.scope))
 
 
 def _warn(

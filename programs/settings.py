@@ -121,6 +121,8 @@ class ReflectiveSettings(_Settings):
     """Abstain below `min_confidence` when the evidence was not enough. (Without any evidence it always abstains.)"""
     warn_on_low_confidence: bool = True
     include_citations: bool = True
+    nearest_demos: int = Field(default=0, ge=0, le=100)
+    """Demos that a call shows: those of most similar questions (strategy `knn`); 0 shows all."""
     soft_verdicts: bool = True
     """Take probabilities instead of written verdicts (relevance, sufficiency) where the model reports them."""
     budget: Budget = Budget()
@@ -133,6 +135,7 @@ class NaiveSettings(_Settings):
     k: int = Field(default=10, ge=1, le=100)
     passage_chars: int = Field(default=2400, ge=200)
     include_citations: bool = True
+    nearest_demos: int = Field(default=0, ge=0, le=100)
     budget: Budget = Budget()
 
 

@@ -80,7 +80,7 @@ def _evidence(result: Result, last: Assessment) -> dict[str, float]:
         "needs_missing": sum(need.important and need.status == "missing" for need in last.requirements),
         "gaps_open": len(result.gaps) - closed,
         "gaps_closed": closed,
-        "contradictions": len(result.conflicts or unresolved(last.contradictions)),
+        "contradictions": len(result.conflicts or unresolved(last)),
         "rounds": sum(round_.assessment is not None for round_ in result.rounds),
         "enough": result.stop_reason == "sufficient",
     }

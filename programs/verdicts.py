@@ -97,7 +97,9 @@ class Parts:
             if reason != LIMIT_REACHED  # a spent budget is the loop's stop reason, no failure of a critic
         )
         return Verdict(
-            judgement=Judgement(**taken, unreadable=self.unreadable),
+            judgement=Judgement(
+                **taken, unreadable=self.unreadable, lost=tuple(n for n in JUDGED if n not in self.found)
+            ),
             by_rules=set(self.by.values()) == {"rules"},
             fallbacks=tuple(fallbacks),
             refused=self.refused,

@@ -13,7 +13,9 @@ from reflective_rag.programs.rules.words import NEGATION_EN, NUMBER_WORDS
 from reflective_rag.signatures.text import sentences
 
 # A Chinese character, a word, a number with its sign, or a sign that makes another value of a number.
-_WORD = re.compile(r"[㐀-䶿一-鿿豈-﫿]|(?<![\w.,)])[-−](?=\d)|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰°$£€¥]")
+_WORD = re.compile(
+    r"[㐀-䶿一-鿿豈-﫿]|(?<![\w.,)])[-−](?=\d)|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰°$£€¥≥≤≠=<>±+#&²³½¼¾]"
+)
 _END = "\x1f"
 
 FILLERS = frozenset("a an the that which also 的 了 之".split())
@@ -27,11 +29,14 @@ DENYING_ZH = frozenset("不没未非无否谣假误")
 """Chinese characters that deny or doubt. Some also stand in harmless words (非常); then both texts are kept."""
 LIMITING = DENYING | frozenset(
     """only just almost nearly about former formerly ex late acting deputy hardly barely rarely except should planned
-    expected proposed least most more less fewer before after until since over under up down""".split()
+    expected proposed least most more less fewer before after until since over under up down
+    partially partly vice twin stopped halted suspended again re un non pre post semi quasi pseudo anti""".split()
 )
 """English words that make a sentence say something else."""
-LIMITING_ZH = DENYING_ZH | frozenset("前原仅只曾将拟预或约副代零〇一二两三四五六七八九十百千万亿第")
+LIMITING_ZH = DENYING_ZH | frozenset("前原仅只曾将拟预或约副代近零〇一二两三四五六七八九十百千万亿第")
 """Chinese characters that make a sentence say something else: limits and numbers."""
+LIMITING_WORDS_ZH = ("停止", "计划", "部分", "重新", "据称", "暂停", "取消")
+"""Chinese words that do, whose characters by themselves do not."""
 LONGEST_DIFFERENCE = 2000
 """Words of one difference, and a fifth as many sentences of a text, that are compared; beyond it texts count as
 different."""
@@ -85,7 +90,7 @@ def is_inside(part: Wording, whole: Wording) -> bool:
         return False
     before = whole.line[whole.line.rfind(_END, 0, at + 1) + 1 : at].split()
     after = whole.line[at + len(part.line) :].split(_END, 1)[0].split()
-    if any(_denies(word) for word in (*before, *after)):
+    if any(_denies(word) for word in (*before, *after)) or "".join(before[-2:]) in LIMITING_WORDS_ZH:
         return False
     first = len(whole.line[:at].split())
     cased = whole.cased
@@ -155,6 +160,8 @@ def _weighs(words: Sequence[str], *, inside: bool = False) -> bool:
     if any(word[0].isupper() for word in words[0 if inside else 1 :]):
         return True
     text = "".join(words)
+    if any(word in text for word in LIMITING_WORDS_ZH):
+        return True
     return has_cjk(text) and bool(names(text))
 
 

@@ -36,6 +36,13 @@ class Sentence(NamedTuple):
 
 
 _SIGN = re.compile(r"(?<!\w)[-−－](?=\d)")
+_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
+"""Full-width letters, digits and signs to the common ones. (NFKC would make 10² into 102.)"""
+_DASH = re.compile(r"[−‐‑‒–—]")
+# A hyphen inside a word, or a dash between words.
+_HYPHEN = re.compile(r"(?<=[^\W\d])-+(?=[^\W\d])|(?<=\s)-+(?=\s)")
+# The punctuation of sentences, but not a point, comma or colon inside a number.
+_HARMLESS = re.compile(r"""[;!?_'"“”‘’()\[\]{}。；！？、…·《》〈〉【】「」『』]|(?<!\d)[.,:]|[.,:](?!\d)""")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MARKUP = re.compile(r"\[\[(?=\s*##)")
 
@@ -63,8 +70,22 @@ def normalize(text: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Identity of a text for deduplication: 16 hex digits of SHA-256 over its normal form, signs of numbers kept."""
+    """16 hex digits of SHA-256 over a text's normal form, signs of numbers kept; equal for nearly equal texts.
+
+    A short name to look texts up by; whether two of the same name are the same text, `identity` tells.
+    """
     return hashlib.sha256(normalize(_SIGN.sub("minus ", text)).encode()).hexdigest()[:16]
+
+
+def identity(text: str) -> str:
+    """The words of a text and every sign in it that means something: what makes two texts the same.
+
+    Case, white space, full-width forms and the punctuation of sentences do not count. All else does: $5 is not €5, nor
+    is C++ C#, ≥ 5 ≤ 5, 10² 102 or 1/2 1.2.
+    """
+    plain = text.translate(_NARROW).casefold()
+    plain = _HARMLESS.sub(" ", _HYPHEN.sub(" ", _DASH.sub("-", plain)))
+    return _SPACE.sub(" ", plain).strip() or text
 
 
 def tokenize(text: str) -> list[str]:

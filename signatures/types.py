@@ -80,7 +80,7 @@ class Frozen(BaseModel):
 
 
 class Passage(Frozen):
-    """A retrieved text. Its identity is `key` (normalised text), not `id`, which may differ between indexes."""
+    """A retrieved text. What makes it one is its text (`key`, and exactly `identity`), not `id`: indexes differ there."""
 
     # cached_property needs a writable instance dict, which pydantic's frozen models still have.
     id: str

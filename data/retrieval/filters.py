@@ -128,7 +128,7 @@ def _date(value: Any) -> date:
 
 
 def _holds(condition: Condition, found: Any) -> bool:
-    compare = COMPARISONS.get(condition.operator, operator.eq)
+    compare = COMPARISONS["==" if condition.operator == "in" else condition.operator]
     return any(
         compare(item, value)
         for item in map(_comparable, found if isinstance(found, list | tuple) else (found,))

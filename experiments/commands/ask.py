@@ -56,6 +56,7 @@ def command(
 
         reflective-rag ask "…" --corpus my.jsonl --lm openai/gpt-4o-mini
     """
+    from reflective_rag.experiments.calibration_notes import corpus_note
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import open_search, search_note
     from reflective_rag.experiments.models import asking, model_named, open_model
@@ -74,9 +75,10 @@ def command(
         with search, asking(model):
             system.searching(search)
             asked = model_named(system.program, model)
+            calibrated = corpus_note(system.program, search)
             result = _answer(system.program, question, stdout if json else sys.stderr, stream=stream, json=json)
     _refuse_silent_failure(result, model)
-    notes = [*system.notes, *filter(None, [search_note(search, embedder)])]
+    notes = [*system.notes, *filter(None, [search_note(search, embedder), calibrated])]
     about = {"question": question, "program": system.program.name, "lm": asked}
     document = {**about, **result.model_dump(mode="json"), "notes": notes}
     _show(document, result, notes, json=json, stream=stream)

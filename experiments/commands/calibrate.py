@@ -78,7 +78,8 @@ def command(
     Use questions that neither the compile nor a test has seen. It holds for this program, model and corpus.
     """
     from reflective_rag.data.records import pool
-    from reflective_rag.experiments.calibrating import bound, check_out, keep, metric_and_column, seen_note
+    from reflective_rag.experiments.calibrating import bound, check_out, keep, metric_and_column, refuse_changes
+    from reflective_rag.experiments.calibration_notes import seen_note
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import load_data, open_search, search_note
     from reflective_rag.experiments.measuring import measure, rows_header
@@ -92,6 +93,7 @@ def command(
     names, risks = corpus or [OWN], tuple(risk or RISKS)
     metric, column = metric_and_column(correct)
     check_wanted(method, risks, delta)
+    refuse_changes(artifact, changed=bool(option or mode))
     check_out(out)
     with only_results(), progress_bar() as bar:
         everything = {name: load_data(name) for name in dict.fromkeys(data)}

@@ -49,6 +49,7 @@ def command(
     Without --corpus it searches the passages of the data file itself.
     """
     from reflective_rag.data.records import pool
+    from reflective_rag.experiments.calibration_notes import corpus_note
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import load_data, open_search, search_note
     from reflective_rag.experiments.measuring import check_metric, measure, rows_header, summary_of
@@ -69,13 +70,14 @@ def command(
         with asking(model), open_search(names, pool(everything), embedder=embedder, progress=indexing) as search:
             system.searching(search)
             asked = model_named(system.program, model)
+            calibrated = corpus_note(system.program, search)
             header = rows_header(system, lm=asked, data=everything, corpus=names, search=search, metric=metric)
             with open_rows(rows, header) as file:
                 evaluation = measure(
                     system, records, metric=metric, threads=threads, done=file.done, keep=file.add, progress=bar
                 )
     about = {"program": system.program.name, "data": data, "lm": asked}
-    notes = [*system.notes, *filter(None, [search_note(search, embedder)])]
+    notes = [*system.notes, *filter(None, [search_note(search, embedder), calibrated])]
     extra = {"artifact": str(artifact) if artifact else None, "corpus": names, "notes": notes}
     _show({**about, **summary_of(evaluation, metric), **extra}, system.name, json=json)
 

@@ -14,20 +14,25 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-STRENGTHS = (0.003, 0.03, 0.3, 3.0)
+STRENGTHS = (0.01, 0.1, 1.0)
 """Inverse strengths of the L2 penalty that are tried; the signals are standardised, so one scale serves all."""
+OWN = ("confidence", "evidence_score")
+"""All that a logistic regression uses where more signals predict held-out answers worse: with few labels they do."""
 FOLDS = 5
+INNER_FOLDS = 4
+"""Those in which signals and penalty are chosen, inside every fold."""
 
 
 def fit(cases: Sequence[Case], kind: Kind, features: Sequence[str] | None = None, *, seed: int = 0) -> Calibration:
     """A calibration from answered cases of both labels.
 
     Args:
-        kind: `logistic` regression over the standardised signals, its L2 penalty chosen by cross-validated log loss;
-            signals that never vary are left out. `isotonic` regression over one signal, its probabilities kept
-            1 / (n + 2) away from 0 and 1 (Laplace), since a step of few answers proves no certainty.
-        features: Signals to use. By default all for `logistic`, and for `isotonic` the evidence score, or the program's
-            own confidence where it judges no evidence.
+        kind: `logistic` regression over the standardised signals: all of them, or the program's own two scores alone;
+            which, and the L2 penalty, is chosen by cross-validated log loss. Signals that never vary are left out.
+            `isotonic` regression over one signal, its probabilities kept 1 / (n + 2) away from 0 and 1 (Laplace),
+            since a step of few answers proves no certainty.
+        features: Signals to use. By default as said for `logistic`, and for `isotonic` the evidence score, or the
+            program's own confidence where it judges no evidence.
 
     Raises:
         ConfigError: Unknown kind or signal, or several for `isotonic`.
@@ -40,13 +45,18 @@ def fit(cases: Sequence[Case], kind: Kind, features: Sequence[str] | None = None
             f"a calibration needs right and wrong answers, and {known.get(frozenset(labels), 'there are none')}"
         )
     chosen = _features(cases, kind, features)
-    return _isotonic(cases, chosen) if kind == "isotonic" else _logistic(cases, chosen, seed)
+    if kind == "isotonic":
+        return _isotonic(cases, chosen)
+    return _logistic(cases, [OWN, chosen] if features is None else [chosen], seed)
 
 
 def cross_fit(
     cases: Sequence[Case], kind: Kind, features: Sequence[str] | None = None, *, folds: int = FOLDS, seed: int = 0
 ) -> list[float]:
     """For each case, the probability by a calibration that was fitted on the other folds (stratified, seeded).
+
+    Where the signals tell nothing these rank a little below chance: a fold with more right answers leaves fewer to the
+    others.
 
     Raises as `fit`; `DataError` also with fewer than two cases of a label.
     """
@@ -97,43 +107,53 @@ def _varying(x: "Numbers", features: Sequence[str]) -> list[int]:
     return varying
 
 
-def _logistic(cases: Sequence[Case], features: Sequence[str], seed: int) -> Calibration:
+def _logistic(cases: Sequence[Case], candidates: Sequence[Sequence[str]], seed: int) -> Calibration:
+    """The signals and the penalty of the least log loss on held-out folds; where there are none, few and strong."""
     from sklearn.preprocessing import StandardScaler
 
-    x, y = _matrix(cases, features)
-    varying = _varying(x, features)
-    scaler = StandardScaler().fit(x[:, varying])
-    model = _regression(scaler.transform(x[:, varying]), y, seed)
+    features = candidates[-1]
+    raw, y = _matrix(cases, features)
+    varying = set(_varying(raw, features))
+    scaler = StandardScaler().fit(raw)
+    x = scaler.transform(raw)
+    columns = [[i for i in sorted(varying) if features[i] in names] for names in candidates]
+    tried = [(strength, chosen) for chosen in columns if chosen for strength in STRENGTHS]
+    strength, chosen = min(tried, key=lambda each: (_held_out_loss(x[:, each[1]], y, each[0], seed), len(each[1])))
+    model = _regression(x[:, chosen], y, strength)
     return Calibration(
         kind="logistic",
-        features=tuple(features[index] for index in varying),
-        means=tuple(map(float, scaler.mean_)),
-        scales=tuple(map(float, scaler.scale_)),
+        features=tuple(features[index] for index in chosen),
+        means=tuple(float(scaler.mean_[index]) for index in chosen),
+        scales=tuple(float(scaler.scale_[index]) for index in chosen),
         coefficients=tuple(map(float, model.coef_[0])),
         intercept=float(model.intercept_[0]),
         n=len(y),
     )
 
 
-def _regression(x: "Numbers", y: "Numbers", seed: int) -> Any:
-    """The model with the penalty of the least log loss on held-out folds; the strongest where there are too few."""
-    import numpy as np
+def _regression(x: "Numbers", y: "Numbers", strength: float) -> Any:
+    from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import log_loss
 
-    parts = min(FOLDS, int(y.sum()), int(len(y) - y.sum()))
-    losses = dict.fromkeys(STRENGTHS, 0.0)
-    if parts > 1:
-        dealt = np.asarray(deal(list(y), parts, seed=seed))
-        for strength in STRENGTHS:
-            held = np.empty(len(y))
-            for part in range(parts):
-                inside = dealt != part
-                model = LogisticRegression(C=strength, max_iter=1000).fit(x[inside], y[inside])
-                held[~inside] = model.predict_proba(x[~inside])[:, 1]
-            losses[strength] = float(log_loss(y, held, labels=[0, 1]))
-    best = min(STRENGTHS, key=lambda strength: (losses[strength], strength))
-    return LogisticRegression(C=best, max_iter=1000).fit(x, y)
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # checked already; half of the time
+        return LogisticRegression(C=strength, solver="newton-cholesky", max_iter=1000).fit(x, y)
+
+
+def _held_out_loss(x: "Numbers", y: "Numbers", strength: float, seed: int) -> float:
+    """Mean log loss over stratified folds; 0 where a label has a single case, so that nothing can be held out."""
+    import numpy as np
+
+    parts = min(INNER_FOLDS, int(y.sum()), int(len(y) - y.sum()))
+    if parts < 2:
+        return 0.0
+    dealt = np.asarray(deal(list(y), parts, seed=seed))
+    total = 0.0
+    for part in range(parts):
+        inside = dealt != part
+        model = _regression(x[inside], y[inside], strength)
+        odds = x[~inside] @ model.coef_[0] + model.intercept_[0]
+        total += float(np.logaddexp(0.0, np.where(y[~inside] > 0, -odds, odds)).sum())
+    return total / len(y)
 
 
 def _isotonic(cases: Sequence[Case], features: Sequence[str]) -> Calibration:

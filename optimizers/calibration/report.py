@@ -1,6 +1,7 @@
 """One calibration from labelled cases: fitted, measured on held-out folds against baselines, with its thresholds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
@@ -31,7 +32,7 @@ class Report:
     differences: dict[str, Any]
     """Measure → after minus before, paired, with its interval."""
     ablation: dict[str, Any]
-    """Dimension → measure → without that dimension's signals minus with them; empty where it was not asked for."""
+    """Dimension → measure → a fit without that dimension's signals minus one with all; empty where not asked for."""
     labelled: Labelled
 
     def with_calibration(self, calibration: Calibration) -> Self:
@@ -57,18 +58,25 @@ class Report:
         }
 
 
-def check_wanted(kind: str, risks: Sequence[float], delta: float) -> None:
-    """Raise `ConfigError` for an unknown kind, or a risk or δ that is not between 0 and 1, before anything is spent."""
-    if kind not in get_args(Kind):
-        raise ConfigError(f"`method` must be one of {', '.join(map(repr, get_args(Kind)))}, got {kind!r}")
+def check_wanted(method: str, risks: Sequence[float], delta: float) -> Kind:
+    """The kind of calibration that is meant, before anything is spent.
+
+    Raises:
+        ConfigError: Unknown method, or a risk or δ that is not between 0 and 1.
+    """
     for name, value in (("delta", delta), *(("risk", risk) for risk in risks)):
         if not 0 < value < 1:
             raise ConfigError(f"`{name}` must lie between 0 and 1, such as 0.1, got {value!r}")
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    for kind in kinds:
+        if kind == method:
+            return kind
+    raise ConfigError(f"`method` must be one of {', '.join(map(repr, kinds))}, got {method!r}")
 
 
 def calibrate(
     labelled: Labelled,
-    kind: str = "logistic",
+    method: str = "logistic",
     *,
     risks: Sequence[float] = RISKS,
     delta: float = 0.1,
@@ -85,7 +93,7 @@ def calibrate(
         DataError: Too few right or wrong answers, or signals that are missing or no numbers.
         ConfigError: An argument is unknown or out of range.
     """
-    check_wanted(kind, risks, delta)
+    kind = check_wanted(method, risks, delta)
     cases = labelled.answered
     check(cases)
     right = [case.right for case in cases]
@@ -103,26 +111,24 @@ def calibrate(
         after=after,
         baselines={n: quality(b.values, right, probabilities=b.probabilities, seed=seed) for n, b in plain.items()},
         differences={name: difference(name, held, before, right, seed=seed).to_dict() for name in MEASURES},
-        ablation=_ablation(cases, held, kind, features, seed) if ablate else {},
+        ablation=_ablation(cases, kind, features or SIGNALS, seed) if ablate else {},
         labelled=labelled,
     )
 
 
-def _ablation(
-    cases: Sequence[Case], held: Sequence[float], kind: Kind, features: Sequence[str] | None, seed: int
-) -> dict[str, Any]:
+def _ablation(cases: Sequence[Case], kind: Kind, features: Iterable[str], seed: int) -> dict[str, Any]:
     """What each dimension adds: the same fit without its signals. Only a fit over several signals can be ablated."""
     if kind == "isotonic":
         return {}
     right = [case.right for case in cases]
+    every = list(features)
+    whole = cross_fit(cases, kind, every, seed=seed)
     found: dict[str, Any] = {}
     for dimension in DIMENSIONS:
-        left = [name for name in features or SIGNALS if name not in (dimension, f"{dimension}_known")]
-        try:
+        left = [name for name in every if name not in (dimension, f"{dimension}_known")]
+        with suppress(DataError):  # nothing that varies is left
             without = cross_fit(cases, kind, left, seed=seed)
-        except DataError:  # nothing that varies is left
-            continue
-        found[dimension] = {
-            name: difference(name, without, held, right, seed=seed).to_dict() for name in ("auroc", "brier")
-        }
+            found[dimension] = {
+                name: difference(name, without, whole, right, seed=seed).to_dict() for name in ("auroc", "brier")
+            }
     return found

@@ -64,31 +64,26 @@ def _selective(
 ) -> RiskThreshold:
     possible = feasible(labels, risk, delta)
     chosen = find(risk) if possible.ok else None
-    about = {"risk": risk, "rule": "selective", "delta": delta, "n": labels}
-    method = "learn-then-test, fixed sequence, exact binomial"
-    if chosen is None:
-        note = _cannot(risk, labels, find, questions) + ("" if possible.ok else f" ({possible.message})")
-        return RiskThreshold(**about, method=method, note=note)
-    return RiskThreshold(
-        **about,
-        method=method,
-        abstain_below=chosen.value,
-        coverage=chosen.answered / questions,
-        observed=chosen.wrong / chosen.answered,
+    wanted = RiskThreshold(
+        risk=risk, rule="selective", delta=delta, n=labels, method="learn-then-test, fixed sequence, exact binomial"
     )
+    if chosen is None:
+        needed = "" if possible.ok else f" ({possible.message})"
+        return wanted.model_copy(update={"note": _cannot(risk, labels, find, questions) + needed})
+    return _with(wanted, chosen, questions, chosen.wrong / chosen.answered)
 
 
 def _joint(risk: float, find: Callable[[float], Threshold | None], questions: int) -> RiskThreshold:
     chosen = find(risk)
-    about = {"risk": risk, "rule": "joint", "n": questions, "method": "conformal risk control"}
+    wanted = RiskThreshold(risk=risk, rule="joint", n=questions, method="conformal risk control")
     if chosen is None:
-        return RiskThreshold(**about, note=_cannot(risk, questions, find, questions))
-    return RiskThreshold(
-        **about,
-        abstain_below=chosen.value,
-        coverage=chosen.answered / questions,
-        observed=chosen.wrong / questions,
-    )
+        return wanted.model_copy(update={"note": _cannot(risk, questions, find, questions)})
+    return _with(wanted, chosen, questions, chosen.wrong / questions)
+
+
+def _with(wanted: RiskThreshold, chosen: Threshold, questions: int, observed: float) -> RiskThreshold:
+    found = {"abstain_below": chosen.value, "coverage": chosen.answered / questions, "observed": observed}
+    return wanted.model_copy(update=found)
 
 
 def _cannot(risk: float, labels: int, find: Callable[[float], Threshold | None], questions: int) -> str:

@@ -10,6 +10,7 @@ from reflective_rag.optimizers.strategies.bootstrap_rs import BootstrapRandomSea
 from reflective_rag.optimizers.strategies.controls import TuneControls
 from reflective_rag.optimizers.strategies.copro import Copro
 from reflective_rag.optimizers.strategies.gepa import Gepa
+from reflective_rag.optimizers.strategies.knn import Knn
 from reflective_rag.optimizers.strategies.labeled import Labeled
 from reflective_rag.optimizers.strategies.mipro import Mipro
 from reflective_rag.optimizers.strategies.none import NoCompile
@@ -25,6 +26,7 @@ STRATEGIES: dict[str, Strategy] = {
         Labeled(),
         Bootstrap(),
         BootstrapRandomSearch(),
+        Knn(),
         Mipro(),
         Gepa(),
         Simba(),

@@ -54,7 +54,7 @@ class Gepa:
         last = max(2 * few, _MERGED if task.options["use_merge"] else 0) + val
         return Plan(
             program_runs=budget - 1 + last,
-            calls_low=min(budget, val + few) * low,
+            calls_low=budget * low,
             calls_high=(budget - 1 + last) * high,
             prompt_calls=math.ceil((budget - val) / (2 * few)),
             note=f"ends with the round that reaches {budget} runs",

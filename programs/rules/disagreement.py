@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reflective_rag.programs.rules.dates import years
+from reflective_rag.programs.rules.dates import spoken_years, years
 from reflective_rag.programs.rules.deciding import negated
 from reflective_rag.programs.rules.evidence import Evidence, Line, merge
-from reflective_rag.programs.rules.matching import fold
+from reflective_rag.programs.rules.matching import fold, stem
 from reflective_rag.programs.rules.names import names
-from reflective_rag.programs.rules.opposites import opposed, scopes
+from reflective_rag.programs.rules.opposites import opposed, restricted, scopes
 from reflective_rag.programs.rules.swaps import Swap, excludes, swap
-from reflective_rag.programs.rules.values import amount, numbers
+from reflective_rag.programs.rules.tolerance import Hedge, amounts_agree, hedge, years_agree
+from reflective_rag.programs.rules.values import numbers, worded_amount
+from reflective_rag.signatures.text import tokenize
 
 TWIN, TWIN_PAGES = 0.7, 0.5
 """Least overlap (Jaccard over content words) of two sentences, and of two untitled pages, that are held to be
@@ -50,7 +52,9 @@ class Statement:
 def disagreement(evidence: Evidence, a: Statement, b: Statement) -> str:
     """What two statements on topic disagree on, in words; empty when they do not, or when it cannot be told."""
     overlap, settings = _overlap(a, b), evidence.settings
-    if overlap < settings.alike or not _same_subject(evidence, a.line, b.line) or not _same_scope(a, b):
+    words = opposed(a.line.text, b.line.text)
+    frame = max(overlap, _frame(evidence, a, b, words))
+    if frame < settings.alike or not _same_subject(evidence, a.line, b.line) or not _same_scope(a, b):
         return ""
     kind = evidence.question.kind
     if kind in ("time", "number") and not _same_attribute(evidence, a.line, b.line):
@@ -61,12 +65,12 @@ def disagreement(evidence: Evidence, a: Statement, b: Statement) -> str:
         return ""
     if kind == "number":
         return _numbers_differ(evidence, a, b)
-    if overlap >= settings.nearly_same:
+    if (frame if words else overlap) >= settings.nearly_same and not restricted(a.line.text, b.line.text):
         if negated(a.line.text) != negated(b.line.text):
             return "negation"
-        if words := opposed(a.line.text, b.line.text):
+        if words:
             return words
-    return _swapped(evidence, a, b) if overlap >= settings.swapped else ""
+    return _swapped(evidence, a, b) if frame >= settings.swapped else ""
 
 
 def twins(
@@ -125,6 +129,18 @@ def _overlap(a: Statement, b: Statement) -> float:
     return len(a.words & b.words) / max(1, len(a.words | b.words))
 
 
+def _frame(evidence: Evidence, a: Statement, b: Statement, opposites: str) -> float:
+    """The overlap of what is left when the values compared are taken out: two-word names would outweigh the rest."""
+    values = tuple(opposites.split(" / ")) if opposites else ()
+    if not values and evidence.question.kind in ("person", "place"):
+        values = a.read(), b.read()
+    if len(values) != 2:
+        return 0.0
+    ours, theirs = ({stem(token) for token in tokenize(value)} for value in values)
+    left, right = a.words - (ours - theirs), b.words - (theirs - ours)
+    return len(left & right) / max(1, len(left | right))
+
+
 def _same_subject(evidence: Evidence, a: Line, b: Line) -> bool:
     """Both hold the same names of the question, and neither title nor names point to two different things."""
     pages = evidence.pages[a.page], evidence.pages[b.page]
@@ -153,14 +169,16 @@ def _same_scope(a: Statement, b: Statement) -> bool:
 
 
 def _same_time(a: str, b: str) -> bool:
-    """False when both state years and share none, or when only one speaks of a part of the year.
+    """False when both state years and share none, or when only one speaks of a year or a part of the year.
 
-    2019 and 2023 are two scopes.
+    2019 and 2023 are two scopes, and so are 2019 and an unknown time.
     """
     if set(_PART_OF_YEAR.findall(fold(a))) != set(_PART_OF_YEAR.findall(fold(b))):
         return False
     ours, theirs = set(years(a)), set(years(b))
-    return not ours or not theirs or bool(ours & theirs)
+    if ours and theirs:
+        return bool(ours & theirs)
+    return not any(spoken_years(text) and not _EVENT.search(text) for text in (a, b))
 
 
 def _other_names(a: str, b: str) -> bool:
@@ -177,7 +195,15 @@ def _years_differ(a: Statement, b: Statement, overlap: float, nearly_same: float
         return ""
     if not ours or not theirs or ours & theirs or ours & set(years(b.line.text)) or theirs & set(years(a.line.text)):
         return ""
+    if len(ours) == len(theirs) == 1 and years_agree(*ours, _hedged(a, values[0]), *theirs, _hedged(b, values[1])):
+        return ""
     return "" if _other_names(a.line.text, b.line.text) else f"{values[0]} / {values[1]}"
+
+
+def _hedged(statement: Statement, value: str) -> Hedge:
+    """How a statement gives its value: as it is, roughly, or as a bound."""
+    before, _, behind = statement.line.text.partition(value)
+    return hedge(before, behind)
 
 
 def _numbers_differ(evidence: Evidence, a: Statement, b: Statement) -> str:
@@ -190,8 +216,10 @@ def _numbers_differ(evidence: Evidence, a: Statement, b: Statement) -> str:
     )
     if not ours or not theirs or ours[0].unit != theirs[0].unit or _other_names(a.line.text, b.line.text):
         return ""
-    x, y = amount(ours[0]), amount(theirs[0])
+    x, y = worded_amount(ours[0]), worded_amount(theirs[0])
     if x is None or y is None or abs(x - y) <= evidence.settings.same_amount * max(abs(x), abs(y)):
+        return ""
+    if amounts_agree(x, _hedged(a, values[0]), y, _hedged(b, values[1])):
         return ""
     return f"{values[0]} / {values[1]}"
 
@@ -199,7 +227,15 @@ def _numbers_differ(evidence: Evidence, a: Statement, b: Statement) -> str:
 def _swapped(evidence: Evidence, a: Statement, b: Statement) -> str:
     """The two pieces when the sentences are the same but for one, and what they share speaks to the question."""
     found = swap(a.line.text, b.line.text)
-    if found is None or not _exclude(evidence, found):
+    if found is None or not _exclude(evidence, found) or not _is_asked(evidence, a, b, found):
         return ""
     shared = tuple(min(x, y) for x, y in zip(a.line.context, b.line.context, strict=True))
     return f"{found.left} / {found.right}" if evidence.coverage(shared) >= KEY_OF_FRAME else ""
+
+
+def _is_asked(evidence: Evidence, a: Statement, b: Statement, found: Swap) -> bool:
+    """Whether the swapped piece is the asked value, or stands where it stands, for kinds whose value can be read."""
+    if evidence.question.kind not in ("person", "place"):
+        return True
+    pairs = ((fold(a.read()), fold(found.left)), (fold(b.read()), fold(found.right)))
+    return any(value and (value in piece or piece in value) for value, piece in pairs)

@@ -24,8 +24,6 @@ RARE_OVER = 10
 """Passage count that document frequency is taken over at least, so that the weights of a small pool do not swing with
 every passage."""
 
-_PARENTHESES = re.compile(r"\s*[（(][^）)]*[）)]\s*$")
-
 _WORDS = re.compile(r"[^\W_]")
 
 Hits = tuple[float, ...]
@@ -203,5 +201,13 @@ def _links(question: Question, cuts: Sequence[_Cut]) -> list[_Link]:
 
 
 def core_title(title: str) -> str:
-    """A title without its parenthesis: Stretch (2011 film) → Stretch."""
-    return _PARENTHESES.sub("", title).strip()
+    """A title without its parenthesis: Stretch (2011 film) → Stretch.
+
+    By position and not by pattern: a pattern tries every bracket and every run of spaces of a hostile title.
+    """
+    bare = title.strip()
+    if not bare.endswith((")", "）")):
+        return bare
+    inside = max(bare.rfind(mark, 0, len(bare) - 1) for mark in ")）") + 1
+    opened = [at for mark in "(（" if (at := bare.find(mark, inside)) >= 0]
+    return bare[: min(opened)].strip() if opened else bare

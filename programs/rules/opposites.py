@@ -40,6 +40,15 @@ _PAIRS_EN = (
     (r"alive|living", r"dead"),
     (r"success(?:ful|fully)?|succeeded", r"fail(?:s|ed|ure)?|unsuccessful(?:ly)?"),
     (r"true", r"false"),
+    (r"safe(?:ly)?", r"unsafe(?:ly)?|dangerous"),
+    (r"healthy", r"unhealthy"),
+    (r"known", r"unknown"),
+    (r"likely", r"unlikely"),
+    (r"available", r"unavailable"),
+    (r"possible", r"impossible"),
+    (r"stable", r"unstable"),
+    (r"able", r"unable"),
+    (r"lawful", r"unlawful"),
 )
 _PAIRS_ZH = (
     ("增加|增长|上升|上涨|提高|增至|增多|攀升", "减少|下降|下跌|降低|减至|下滑|回落|萎缩"),
@@ -65,6 +74,7 @@ _PAIRS_ZH = (
     ("盈利|盈余", "亏损|赤字"),
     ("结婚", "离婚"),
     ("成功", "失败"),
+    ("(?<!不)安全", "不安全|危险"),
 )
 _CLASSES = (
     *((re.compile(rf"\b(?:{a})\b"), re.compile(rf"\b(?:{b})\b")) for a, b in _PAIRS_EN),
@@ -77,11 +87,26 @@ _SCOPES = re.compile(
     r"|northern|southern|eastern|western|northeastern|northwestern|southeastern|southwestern|north|south|east|west|upper|lower|central|inner|outer"
     r"|q[1-4]|(?:first|second|third|fourth)[- ](?:quarter|half)|quarterly|monthly|weekly|daily|annual|yearly|cumulative|average|per capita|total|gross|net|original|opening"
     r"|men|women|men's|women's|male|female|boys|girls|junior|senior|doubles|singles|indoor|outdoor|home|away|direct|electric|hybrid|adults?|children|registered|employed"
-    r"|planned|proposed|former|formerly|acting|interim|deputy|vice|honorary|co-founder|assistant|main|branch)\b"
+    r"|planned|proposed|former|formerly|acting|interim|deputy|vice|honorary|co-founder|assistant|main|branch"
+    r"|without|excluding|including|inclusive|exclusive|not counting|apart from)\b"
+    r"|不含|不包括|不计|除外|连同|包括"
     r"|市区|城区|主城区|全市|市域|都会区|都市圈|郊区|农村|城镇|县域|全省|全国|全球|海外|国内|国际|估计|预计|预估|约计|普查|初步|修订"
     r"|北部|南部|东部|西部|中部|北段|南段|东段|西段|上游|下游|[一二三四1-4]季度|\d{1,2}月份|[上下]半年|第[一二三四]季|月均|年均|日均|人均|平均|累计|合计|总计|净|毛|同比|环比"
     r"|男子|女子|男性|女性|青年|少年|双打|单打|户籍|常住|流动|代理|副|名誉|前任|曾任|时任|规划|拟建|一期|二期|三期|主线|支线|首日|首周|单日|全年",
 )
+
+
+_RESTRICTION = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|(?:public\s+|bank\s+)?holidays?|christmas|easter"
+    r"|winter|summer|spring|autumn|night|nights|morning|afternoon|evening|midday|noon|except|unless|if|when|during|temporarily)\b"
+    r"|(?:周|星期|礼拜)[一二三四五六日天末]|周末|节假日|工作日|冬季|夏季|春季|秋季|夜间|晚上|上午|下午|早上|中午|除非|如果|期间|暂时",
+)
+
+
+def restricted(a: str, b: str) -> bool:
+    """Whether one of two texts holds only at a time or under a condition that the other does not name (on Mondays)."""
+    ours, theirs = (frozenset(found.group() for found in _RESTRICTION.finditer(fold(text))) for text in (a, b))
+    return ours != theirs
 
 
 def opposed(a: str, b: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from reflective_rag.programs.rules.matching import fold, has_cjk, segmenter
+from reflective_rag.programs.rules.tolerance import amounts_agree, hedge
 from reflective_rag.programs.rules.words import NEGATION_ZH, STOP_EN, STOP_ZH
 
 MAX_PIECE = 40
@@ -20,6 +21,22 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 """Predicates that hold of several things at once: two different objects are then no contradiction."""
+
+
+_DIGITS = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
+_LABEL = re.compile(
+    r"\b(?:number|no\.?|nr\.?|issue|volume|vol\.?|page|p\.|chapter|section|part|paper|document|source|article|figure|table|note|edition)\s*#?$|#$",
+    re.IGNORECASE,
+)
+_LABEL_ZH = re.compile(r"第?\d+(?:[期版页号卷章册篇集]|$)")
+_SOURCE = re.compile(
+    r"\b(?:says?|said|according\s+to|reports?|reported\s+(?:by|in)|sources?:?|via|cited\s+by)\s+[^.,;]{0,24}$|(?:根?据|来自|引自|来源[:：]?)[^，。；,;]{0,12}$",
+    re.IGNORECASE,
+)
+_SOURCE_AFTER = re.compile(
+    r"\s*(?:reports?|reported|says|said|writes|wrote)\b|[^，。；,;]{0,4}(?:报道|报导|消息|获悉|称[，,：:])"
+)
+"""What numbers or names a source, and not the thing itself: two papers may say the same."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +71,8 @@ def excludes(found: Swap) -> bool:
     pieces = found.left, found.right
     if not all(_PIECE.fullmatch(piece) for piece in pieces):
         return False
+    if _of_a_source(found) or _same_name(*pieces) or _roughly_same(found):
+        return False
     folded = [fold(piece) for piece in pieces]
     if folded[0] in folded[1] or folded[1] in folded[0] or _SEVERAL.search(found.before[-60:]):
         return False
@@ -63,6 +82,43 @@ def excludes(found: Swap) -> bool:
         units = [re.findall(r"[^\d.,\s]+", piece) for piece in folded]
         return units[0] == units[1] and all(len(re.findall(r"\d+(?:[.,]\d+)*", piece)) == 1 for piece in pieces)
     return all(_names_something(piece) for piece in pieces)
+
+
+def _of_a_source(found: Swap) -> bool:
+    """Whether the pieces only number or name who says it (says paper number 1, 据第1期日报)."""
+    pieces = found.left, found.right
+    if all(piece.isdigit() for piece in pieces) and _LABEL.search(found.before):
+        return True
+    labels = all(_LABEL_ZH.match(piece + found.after[:1]) for piece in pieces)
+    if labels and (found.before.endswith("第") or all(piece.startswith("第") for piece in pieces)):
+        return found.after[:1] in tuple("期版页号卷章册篇集") or all(
+            piece[-1] in "期版页号卷章册篇集" for piece in pieces
+        )
+    return _SOURCE.search(found.before) is not None or _SOURCE_AFTER.match(found.after) is not None
+
+
+def _roughly_same(found: Swap) -> bool:
+    """Whether each piece holds one number, and the two agree as rough amounts or bounds (约300, 330)."""
+    held = [list(_DIGITS.finditer(piece)) for piece in (found.left, found.right)]
+    if any(len(each) != 1 for each in held):
+        return False
+    (x, how_x), (y, how_y) = (
+        (
+            float(number.group().replace(",", "")),
+            hedge(found.before + piece[: number.start()], piece[number.end() :] + found.after),
+        )
+        for piece, (number,) in zip((found.left, found.right), held, strict=True)
+    )
+    return amounts_agree(x, how_x, y, how_y)
+
+
+def _same_name(left: str, right: str) -> bool:
+    """Whether two pieces are one name, written with an initial in one of them: A. Bell, Ann Bell."""
+    ours, theirs = (re.findall(r"[A-Z][\w'’-]*", piece) for piece in (left, right))
+    if not ours or len(ours) != len(theirs):
+        return False
+    pairs = list(zip(ours, theirs, strict=True))
+    return all(x == y or (min(len(x), len(y)) == 1 and x[0] == y[0]) for x, y in pairs)
 
 
 def _names_something(piece: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from reflective_rag.programs.rules.dates import located_years
+from reflective_rag.programs.rules.dates import located_years, numeral
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.words import MONTHS, NUMBER_WORDS, STOP_EN
 
@@ -140,3 +140,37 @@ def amount(span: Span) -> float | None:
         factor *= _POWERS_ZH[char]
     rest = float(found["rest"][:-1]) * _POWERS_ZH[found["rest"][-1]] if found["rest"] else 0.0
     return float(re.sub(r"[ ,]", "", found["digits"])) * factor + rest
+
+
+def worded_amount(span: Span) -> float | None:
+    """The same, and of number words too: twenty-one, 十二座; None for what is no plain number (half, twice)."""
+    value = amount(span)
+    return _in_words(span.text) if value is None else value
+
+
+_WORDS_EN = {
+    word: value
+    for value, word in enumerate(
+        """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen""".split(),
+        1,
+    )
+} | {word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+
+
+def _in_words(text: str) -> float | None:
+    """Number words, Chinese ones below a thousand."""
+    if found := re.match(r"[一二三四五六七八九十百]+(?![千万亿零〇两])", text):
+        value = numeral(found.group())
+        return float(value) if value is not None else None
+    total, part = 0.0, 0.0
+    for word in re.findall(r"[a-z]+", text.lower()):
+        if word in _WORDS_EN:
+            part += _WORDS_EN[word]
+        elif word == "hundred":
+            part = max(1.0, part) * 100
+        elif word in _POWERS_EN:
+            total, part = total + max(1.0, part) * _POWERS_EN[word], 0.0
+        else:
+            return None
+    return total + part or None

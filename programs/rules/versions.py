@@ -16,6 +16,7 @@ from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import candidates
+from reflective_rag.programs.rules.values import numbers, worded_amount
 
 _FAST = re.compile(
     r"\b(?:price|cost|costs|rate|rates|stock|share price|exchange|weather|temperature|score|ranking|rank(?:ed|s)?|standings|record|version|release|model|champions?|holder|followers|subscribers|worth|richest|fastest|latest|newest|most recent)\b"
@@ -132,8 +133,19 @@ def _inside(when: date, start: date | None, end: date | None) -> bool:
 
 
 def _agree(evidence: Evidence, a: Version, b: Version) -> bool:
-    """Same value, or each text holds the other's value (then the difference is only in what was extracted)."""
+    """Same value, or each text holds the other's value (then the difference is only in what was extracted).
+
+    A page from which no value can be read disagrees with none. Amounts are compared as amounts: 2.1 million, 2,100,000.
+    """
     if not a.value or not b.value:
         return False
     text_a, text_b = (fold(evidence.pages[version.page].text) for version in (a, b))
-    return a.value in b.value or b.value in a.value or (a.value in text_b and b.value in text_a)
+    if a.value in b.value or b.value in a.value or (a.value in text_b and b.value in text_a):
+        return True
+    x, y = (_amount(version.value) if evidence.question.kind == "number" else None for version in (a, b))
+    return x is not None and y is not None and abs(x - y) <= evidence.settings.same_amount * max(abs(x), abs(y))
+
+
+def _amount(value: str) -> float | None:
+    found = numbers(value)
+    return worded_amount(found[0]) if found else None

@@ -32,6 +32,9 @@ class Scorers:
         if unknown := sorted(set(self._own) - set(CriticModels.model_fields)):
             known = ", ".join(f"`{name}`" for name in CriticModels.model_fields)
             raise ConfigError(f"`scorers`: unknown {', '.join(map(repr, unknown))}; known: {known}")
+        for name, scorer in self._own.items():
+            if not callable(getattr(scorer, "predict", None)):
+                raise ConfigError(f"`scorers`: {name!r} must be an object with `predict(pairs)`, got {scorer!r:.80}")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self

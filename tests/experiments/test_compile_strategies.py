@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dspy.utils.exceptions import LMError
 
 from reflective_rag.experiments.other_models import other_models
 from reflective_rag.experiments.recipes import load_recipe
@@ -12,13 +13,14 @@ from reflective_rag.programs.artefacts import load_program, read_manifest
 from reflective_rag.programs.lm.capped import cap_model
 from reflective_rag.programs.lm.recording import Recording
 from reflective_rag.programs.lm.resolve import Model
-from reflective_rag.signatures.errors import BudgetExceeded, ConfigError
+from reflective_rag.signatures.errors import ConfigError
 from tests.experiments.helpers import knowing, run, run_json, use_model, write_recipe
 from tests.fakes import FakeLM, asks_for, chat_reply, fake_lm, json_reply
 
 TINY: dict[str, dict[str, Any]] = {
     "labeled": {"k": 1},
     "bootstrap-rs": {"num_candidate_programs": 1},
+    "knn": {"k": 1},
     "gepa": {"max_metric_calls": 5, "reflection_minibatch_size": 1},
     "simba": {"bsize": 2, "num_candidates": 2, "max_steps": 1},
     "copro": {"breadth": 2, "depth": 1},
@@ -34,7 +36,7 @@ def writing(request: Any) -> str:
     """The model that knows the facts, and writes whatever an optimizer asks for."""
     words = ("new_instruction", "proposed_instruction", "proposed_prefix_for_output_field", "discussion")
     if found := {name: "Answer in one word." for name in words if asks_for(request, name)}:
-        more = {"module_advice": {}} if "discussion" in found else {}
+        more: dict[str, Any] = {"module_advice": {}} if "discussion" in found else {}
         return (json_reply if "JSON object" in (request.messages[-1].text or "") else chat_reply)(**found, **more)
     return knowing(request)
 
@@ -136,7 +138,7 @@ def test_the_cost_limit_counts_every_model(monkeypatch: pytest.MonkeyPatch) -> N
     own, cap = cap_model(Model(name="openai/gpt-4o-mini", lm=fake_lm(knowing, model="openai/gpt-4o-mini")), 1e-7)
     teacher = other_models({"teacher": "openai/gpt-4o"}, own, cap)["teacher"]
     assert teacher.lm is not None
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(LMError, match="the cost limit of"):
         teacher.lm("a prompt of some length, which costs more than the limit" * 10)
     assert cap.tripped
 

@@ -107,7 +107,7 @@ def test_demos_come_from_useful_rounds() -> None:
         """Accepts the hedging answer of the last round as the run's, but no draft that hedges."""
 
         def __call__(self, example: Any, prediction: Any, trace: Any = None, *rest: Any) -> bool:
-            return strict(example, prediction) >= 0.9 or (JUDGE(example, prediction, trace, *rest) and bool(trace))
+            return strict(example, prediction) >= 0.9 or bool(JUDGE(example, prediction, trace, *rest) and trace)
 
     found = bootstrapped(LoopAware(Lenient()), mode="paired")
     assert found.keys() == {"answer", "assessor.assess"}

@@ -346,16 +346,33 @@ def test_an_example_without_answers_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("F1", {}, "'f1', 'em', 'containment', 'groups', 'costed', got 'F1'"),
+        ("F1", {}, "'f1', 'em', 'containment', 'groups', 'costed', .*'groundedness', got 'F1'"),
         ("f1", {"lam": 0.1}, "prices of the metric 'costed'"),
         ("costed", {"lam": -0.1}, "`lam` must be a number of at least 0"),
         ("costed", {"mu": float("nan")}, "`mu` must be a number of at least 0"),
+        ("f1", {"penalty": 1.0}, "the price of the metric 'abstention'"),
+        ("abstention", {"penalty": -1.0}, "`penalty` must be a number of at least 0"),
+        ("abstention", {"lam": 0.1}, "prices of the metric 'costed'"),
+        ("em", {"quality": "f1"}, "what the metrics 'costed' and 'abstention' start from"),
+        ("costed", {"quality": "costed"}, "`quality` must be one of 'f1', 'em', 'containment', 'groups'"),
         ("f1", {"threshold": 50}, "`threshold` must be a score of at most 1, got 50"),
         ("f1", {"threshold": float("nan")}, "`threshold`"),
     ],
-    ids=["unknown", "price without use", "negative price", "nan price", "percent", "nan threshold"],
+    ids=[
+        "unknown",
+        "price without use",
+        "negative price",
+        "nan price",
+        "penalty without use",
+        "negative penalty",
+        "price of another",
+        "quality without use",
+        "quality that is none",
+        "percent",
+        "nan threshold",
+    ],
 )
-def test_bad_settings_are_refused_before_anything_runs(name: str, settings: dict[str, float], said: str) -> None:
+def test_bad_settings_are_refused_before_anything_runs(name: str, settings: dict[str, Any], said: str) -> None:
     """An unknown name lists the known ones; a setting that would do nothing is refused too."""
     with pytest.raises(ConfigError, match=said):
         metric(name, **settings)

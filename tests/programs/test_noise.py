@@ -41,7 +41,18 @@ def outcome(old: str, new: str, **fields: object) -> str:
         pytest.param(EN, "is not painted", "is painted", id="negation"),
         pytest.param(EN, "was opened", "was almost opened", id="limiting word"),
         pytest.param(EN, "widest", "narrowest", id="opposite"),
+        pytest.param(EN, "was opened", "was partially opened", id="partially"),
+        pytest.param(EN, "was opened", "was re-opened", id="prefix re-"),
+        pytest.param(EN, "was opened", "was un-opened", id="prefix un-"),
+        pytest.param(EN, "was opened", "was reopened", id="prefix re"),
+        pytest.param(EN, "small museum", "small twin museum", id="twin"),
+        pytest.param(EN, "small museum", "small vice museum", id="vice"),
         pytest.param(EN, "1932", "$1932", id="sign"),
+        *(
+            pytest.param(ZH, "正式通车", f"{word}正式通车", id=f"{word}, Chinese")
+            for word in ("停止", "计划", "部分", "重新", "据称")
+        ),
+        pytest.param(ZH, "八年之久", "近八年之久", id="近, Chinese"),
         pytest.param(ZH, "1932年", "1935年", id="year, Chinese"),
         pytest.param(ZH, "八年", "九年", id="number word, Chinese"),
         pytest.param(ZH, "布拉德菲尔德", "史密斯", id="name, Chinese"),

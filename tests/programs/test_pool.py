@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from reflective_rag.data.records import pool as corpus
 from reflective_rag.programs.pool import EvidencePool, numbered
 from reflective_rag.signatures.text import tokenize
 from reflective_rag.signatures.types import Passage
@@ -181,3 +182,13 @@ def test_passages_are_numbered_and_what_was_read_is_named() -> None:
     assert numbered([], frozenset(), 60) == ("(no passages)", ())
     assert numbered(both, tokenize("rain"), 30, carried=strips)[1] != strips
     assert numbered(both, tokenize("else"), 30, carried=strips)[1][0].start == strips[0].start
+
+
+def test_texts_that_differ_in_a_sign_are_two_facts() -> None:
+    """A currency, a bound or a power is no punctuation: neither passage is lost, in the pool or in a corpus."""
+    for a, b in (("The ticket costs $50.", "The ticket costs €50."), ("At least ≥ 5 mg.", "At least ≤ 5 mg.")):
+        both = [Passage(id="a", text=a), Passage(id="b", text=b)]
+        found = EvidencePool(0.85)
+        assert [p.id for p in found.add(both)] == ["a", "b"]
+        assert found.dropped == ()
+        assert [p.id for p in corpus([both])] == ["a", "b"]

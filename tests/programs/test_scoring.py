@@ -12,6 +12,7 @@ from reflective_rag.programs.scoring import (
     is_enough,
     made_progress,
     says_sufficient,
+    settled,
     weighted_mean,
 )
 from reflective_rag.programs.settings import LoopControls, Weights
@@ -58,8 +59,9 @@ def test_weights_of_zero_give_no_score() -> None:
     ("grades", "expected"),
     [
         pytest.param({"a": 1.0}, 1.0, id="one"),
-        pytest.param({"a": 1.0, "b": 0.5}, (1 + 0.5 / 2) / 1.5, id="second counts half"),
-        pytest.param({"a": 0.5, "b": 1.0}, (1 + 0.5 / 2) / 1.5, id="best first"),
+        pytest.param({"a": 1.0, "b": 0.8}, (1 + 0.8 / 2) / 1.5, id="second counts half"),
+        pytest.param({"a": 0.8, "b": 1.0}, (1 + 0.8 / 2) / 1.5, id="best first"),
+        pytest.param({"a": 1.0, "b": 0.6}, 1.0, id="far less relevant than the best"),
         pytest.param({"a": 1.0, "b": 0.0, "c": 0.0}, 1.0, id="distractors do not lower it"),
         pytest.param({"a": 0.9, "b": 0.4, "c": 0.3}, 0.9, id="soft grades of distractors do not lower it either"),
         pytest.param({"a": 0.0, "b": 0.0}, 0.0, id="nothing relevant"),
@@ -241,3 +243,32 @@ def test_progress_is_a_covered_requirement_or_a_better_score(
 ) -> None:
     """Patience counts the rounds in which neither happened."""
     assert made_progress(before, after) is expected
+
+
+@pytest.mark.parametrize(
+    ("spans", "scope", "expected"),
+    [
+        pytest.param(("born in 1850", "born in 1860"), "timeless", False, id="a date does not change"),
+        pytest.param(("written by Ann", "written by Carl"), "timeless", False, id="nor does who did it"),
+        pytest.param(("81,200 people", "93,400 people"), "timeless", True, id="an amount is measured anew"),
+        pytest.param(("81200人", "93400人"), "timeless", True, id="an amount, Chinese"),
+        pytest.param(("the mayor is Ann", "the mayor is Carl"), "now", True, id="bound in time"),
+    ],
+)
+def test_when_a_newer_source_settles_a_conflict(spans: tuple[str, str], scope: Any, expected: bool) -> None:
+    """It does for questions bound in time and for amounts; of what never changes it may as well be the wrong one."""
+    conflict = Contradiction(passage_a="a", span_a=spans[0], passage_b="b", span_b=spans[1], about="x", newer="b")
+    assert settled(conflict, scope) is expected
+    assert settled(conflict.model_copy(update={"newer": None}), scope) is False
+
+
+def test_texts_that_state_their_own_time_count_as_dated() -> None:
+    """One of two sources is out of date by what it says itself, so freshness is one half and not zero."""
+    old, new = Passage(id="o", text="In 2010 Ann became mayor."), Passage(id="n", text="In 2025 Carl became mayor.")
+    assert scored([old, new], time_scope="now", outdated=("o",)).freshness == 0.5
+    assert scored([old, UNDATED], time_scope="now", outdated=("o",)).freshness == 0.0
+
+
+def test_a_dimension_that_nobody_judged_is_left_out() -> None:
+    """Without anybody to look for contradictions, two passages are not consistent; there is just no figure."""
+    assert scored([A, B], lost=("consistency",)).consistency is None

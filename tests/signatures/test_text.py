@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from reflective_rag.signatures.text import content_hash, language_of, normalize, sentences, tokenize
+from reflective_rag.signatures.text import content_hash, identity, language_of, normalize, sentences, tokenize
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,25 @@ def test_a_very_long_text_keeps_its_offsets() -> None:
         found = sentences(text)
         assert found
         assert all(text[s.start : s.end] == s.text for s in found)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        pytest.param("The ticket costs $50.", "The ticket costs €50.", id="currency"),
+        pytest.param("票价￥50。", "票价$50。", id="currency, Chinese"),
+        pytest.param("written in C++", "written in C#", id="name with signs"),
+        pytest.param("rated A+", "rated A-", id="grade"),
+        pytest.param("at least ≥ 5 mg", "at least ≤ 5 mg", id="bound"),
+        pytest.param("it is -5 °C", "it is 5 °C", id="sign"),
+        pytest.param("it is –5 °C", "it is 5 °C", id="sign as a dash"),
+        pytest.param("1/2 cup", "1.2 cup", id="fraction"),
+        pytest.param("10² metres", "102 metres", id="power"),
+        pytest.param("5 % of them", "5 of them", id="share"),
+        pytest.param("👍", "👎", id="emoji"),
+        pytest.param("!!!", "", id="nothing but punctuation"),
+    ],
+)
+def test_signs_that_mean_something_make_another_text(a: str, b: str) -> None:
+    """Two facts are never taken for one: only what carries no meaning is left out of a text's identity."""
+    assert identity(a) != identity(b)

@@ -60,17 +60,21 @@ class Clients:
 
     async def asynchronous(self) -> WeaviateAsyncClient:
         """The asynchronous client; on the loop of `on_loop`."""
-        if self._async is None:
-            client = _async_client(self._place, self._sync)
-            try:
-                await client.connect()
-            except BaseException:
-                await client.close()
-                raise
-            if self._async is None:
-                self._async = client
-            else:  # another search connected meanwhile
-                await client.close()
+        if (kept := self._kept()) is not None:
+            return kept
+        client = _async_client(self._place, self._sync)
+        try:
+            await client.connect()
+        except BaseException:
+            await client.close()
+            raise
+        if (kept := self._kept()) is not None:  # another search connected meanwhile
+            await client.close()
+            return kept
+        self._async = client
+        return client
+
+    def _kept(self) -> WeaviateAsyncClient | None:
         return self._async
 
     @property
@@ -89,7 +93,9 @@ class Clients:
         return client is None or bool(await client.get_meta())
 
     def close(self) -> None:
-        """Let go of both."""
+        """Let go of both; in a forked process they are the parent's, and left alone."""
+        if self.inherited:
+            return
         with self._lock:
             sync, asynchronous, self._sync, self._async = self._sync, self._async, None, None
         if asynchronous is not None:

@@ -5,31 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from reflective_rag.data.retrieval.adding import embed_texts
 from reflective_rag.data.retrieval.rows import embedding_text
 from reflective_rag.data.retrieval.weaviate.connection import WRITE_SECONDS
 from reflective_rag.data.retrieval.weaviate.objects import to_properties, uuid_of
 from reflective_rag.data.retrieval.weaviate.schema import Schema, add_properties
+from reflective_rag.data.retrieval.weaviate.session import Opened, Session
 from reflective_rag.signatures.types import Passage
-
-if TYPE_CHECKING:
-    from reflective_rag.data.retrieval.weaviate.retriever import Opened
-
-T = TypeVar("T")
 
 IMPORT_BATCH = 200
 """Passages sent at once."""
 DELETE_BATCH = 500
-
-
-class Run(Protocol):
-    """Asks the server: `WeaviateRetriever._run`."""
-
-    def __call__(self, job: Callable[[], T], seconds: float | None = None) -> T:
-        """The result of `job`, which has so many seconds."""
-        ...
 
 
 class Imported(NamedTuple):
@@ -39,17 +27,11 @@ class Imported(NamedTuple):
     failures: dict[str, str]
 
 
-def import_batch(
-    run: Run,
-    open_: Callable[[], Opened],
-    extend: Callable[[Schema], None],
-    passages: Sequence[Passage],
-    tick: Callable[[int], None],
-) -> Imported:
+def import_batch(session: Session, passages: Sequence[Passage], tick: Callable[[int], None]) -> Imported:
     """Write the passages that are new or changed; of two with one id the later. Embedding has no deadline."""
-    opened = run(open_)
+    opened = session.handle()
     rows = {passage.id: (passage, to_properties(passage, opened.schema.about.chinese)) for passage in passages}
-    stored = run(lambda: _digests(open_(), list(rows)), WRITE_SECONDS)
+    stored = session.run(lambda: _digests(opened, list(rows)), WRITE_SECONDS)
     changed = [pair for name, pair in rows.items() if stored.get(name) != pair[1]["digest"]]
     tick(len(passages) - len(changed))
     vectors = embed_texts(opened.embedder, [embedding_text(passage) for passage, _ in changed], tick)
@@ -57,12 +39,11 @@ def import_batch(
         return Imported(0, {})
 
     def send() -> dict[str, str]:
-        handle = open_()
-        schema = add_properties(handle.collection, handle.schema, {name for _, row in changed for name in row})
-        extend(schema)
-        return _send(handle.collection, schema, [row for _, row in changed], vectors)
+        schema = add_properties(opened.collection, opened.schema, {name for _, row in changed for name in row})
+        session.remember(schema)
+        return _send(opened.collection, schema, [row for _, row in changed], vectors)
 
-    failures = run(send, WRITE_SECONDS)
+    failures = session.run(send, WRITE_SECONDS)
     return Imported(len(changed) - len(failures), failures)
 
 

@@ -116,9 +116,9 @@ def _property(condition: Condition, schema: Schema) -> str | None:
 def _filter(conditions: Sequence[Condition], schema: Schema) -> Any:
     from weaviate.classes.query import Filter
 
-    parts = []
+    parts: list[Any] = []
     for condition in conditions:
-        prop = Filter.by_property(cast(str, _property(condition, schema)))
+        prop: Any = Filter.by_property(cast(str, _property(condition, schema)))
         values = [midnight(value) if isinstance(value, date) else value for value in condition.values]
         if condition.kind is date and condition.operator == "in":
             parts.append(Filter.any_of([prop.equal(value) for value in values]))

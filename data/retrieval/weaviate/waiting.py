@@ -1,8 +1,8 @@
 """Waiting for a server no longer than makes sense: a deadline, and a question whether it is there at all.
 
 The client repeats a call to a dead server for 63 seconds, and no setting changes that. So a call that has not ended
-after a second is asked about over REST: where the server does not answer the call has failed, else it may take until its
-deadline.
+after a second is asked about over REST: where the server does not answer the call has failed, else it may take until
+its deadline.
 """
 
 from __future__ import annotations

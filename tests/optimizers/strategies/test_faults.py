@@ -1,5 +1,6 @@
 """Upstream faults that the strategies work around: each shown in stock DSPy where that is cheap, and gone in ours."""
 
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -8,7 +9,8 @@ import pytest
 from reflective_rag.optimizers.metrics import AnswerMetric, metric
 from reflective_rag.optimizers.strategies import STRATEGIES
 from reflective_rag.optimizers.strategies.gepa import _Reached
-from reflective_rag.programs import NaiveRAG, ReflectiveRAG
+from reflective_rag.programs import NaiveRAG, ReflectiveRAG, SelfRAG, load_program
+from reflective_rag.programs.artefacts import save_program
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 from tests.fakes import prompt_text
 from tests.optimizers.strategies.small import RECORDS, Bench, reply, search
@@ -95,6 +97,30 @@ def test_gepa_refuses_a_budget_that_val_alone_uses_up() -> None:
     bench = Bench()
     with pytest.raises(ConfigError, match="`max_metric_calls` must be more than the 3 questions of val"):
         STRATEGIES["gepa"].plan(bench.task("gepa", options={"max_metric_calls": 3}))
+
+
+def test_knn_asks_nothing_more_for_a_question_and_can_be_saved(tmp_path: Path) -> None:
+    """Stock KNNFewShot runs its neighbours anew for each question and loses everything on a save; ours does neither."""
+    bench = Bench()
+    task = bench.task(
+        "knn", program=NaiveRAG(search), options={"k": 1}, train=RECORDS, metric=metric("f1", threshold=0)
+    )
+    compiled = bench.compile("knn", task).program
+    assert len(bench.lm.engine.calls) == len(compiled.answer.demos) == len(RECORDS)
+    loaded = load_program(save_program(compiled, tmp_path / "art"), search=search)
+    for made in (compiled, loaded):
+        before = len(bench.lm.engine.calls)
+        with bench.use():
+            made(question="When was Dante born?")
+        assert len(bench.lm.engine.calls) == before + 1
+        assert len(bench.lm.engine.requests[-1].messages) == 3
+
+
+def test_knn_needs_a_program_that_chooses_demos() -> None:
+    """Where it cannot, it says which can."""
+    bench = Bench()
+    with pytest.raises(ConfigError, match="'reflective' or 'naive', got 'self-rag'"):
+        STRATEGIES["knn"].plan(bench.task("knn", program=SelfRAG(search)))
 
 
 def test_labeled_demos_are_whole() -> None:

@@ -31,6 +31,17 @@ DISAGREE = [
         "Sales of Vey cars decreased in Meridale in 2020.",
     ),
     ("奥伦桥何时建成？", "奥伦桥于昭和五十年建成。", "奥伦桥于1985年建成。"),
+    (
+        "Who is the mayor of Norburg?",
+        "The mayor of Norburg is Bob Stone.",
+        "The mayor of Norburg is Carl Dorn.",
+    ),
+    ("Who wrote Foo?", "Foo was written by Ann Bell.", "Foo was written by Carl Dorn."),
+    ("How many bridges does Norburg have?", "Norburg has twelve bridges.", "Norburg has 21 bridges."),
+    ("诺堡有多少座桥？", "诺堡有十二座桥。", "诺堡有21座桥。"),
+    ("Is Foo water safe?", "Foo water is safe.", "Foo water is unsafe."),
+    (LENGTH, "The Orlen Bridge is more than 700 metres long.", "The Orlen Bridge is 640 metres long."),
+    (OPENED, "The Orlen Bridge was completed in about 1890.", "The Orlen Bridge was completed in 1931."),
     # Not the sentence that is asked about, but one page in two versions.
     (
         "What does the Orlen Bridge span?",
@@ -60,6 +71,32 @@ AGREE = [
         "In 2019, 3,000 people crossed the Orlen Bridge.",
         "In 2023, 5,000 people crossed the Orlen Bridge.",
     ),
+    (
+        LENGTH,
+        "The Orlen Bridge is 640 metres long, says paper number 1.",
+        "The Orlen Bridge is 640 metres long, says paper number 2.",
+    ),
+    ("奥伦桥全长多少米？", "据第1期日报，奥伦桥全长640米。", "据第2期日报，奥伦桥全长640米。"),
+    ("诺堡市长是谁？", "据第1期日报，诺堡市长是王立。", "据第2期日报，诺堡市长是王立。"),
+    (OPENED, "The Orlen Bridge was completed in about 1890.", "The Orlen Bridge was completed in 1889."),
+    *(
+        (LENGTH, f"The Orlen Bridge is {rough} metres long.", "The Orlen Bridge is 330 metres long.")
+        for rough in ("more than 300", "at least 300", "up to 350", "nearly 340", "about 300", "over 300")
+    ),
+    *(
+        ("奥伦桥全长多少米？", f"奥伦桥全长{rough}。", "奥伦桥全长330米。")
+        for rough in ("超过300米", "至少300米", "不超过350米", "近340米", "约300米", "300米左右")
+    ),
+    (LENGTH, "The Orlen Bridge is 612 metres long without ramps.", "The Orlen Bridge is 640 metres long."),
+    ("Is Foo Museum open?", "Foo Museum is open.", "Foo Museum is not open on Mondays."),
+    (
+        "What is the population of Norburg?",
+        "The population of Norburg was 2.1 million in 2019.",
+        "The population of Norburg is 2.3 million.",
+    ),
+    ("诺堡的人口是多少？", "2019年诺堡的人口为210万。", "诺堡的人口为230万。"),
+    ("Who wrote Foo?", "Foo was written by A. Bell.", "Foo was written by Ann Bell."),
+    ("How many bridges does Norburg have?", "Norburg has twelve bridges.", "Norburg has 12 bridges."),
     ("青石电车有多少乘客？", "2019年青石电车有乘客3000人。", "2023年青石电车有乘客5000人。"),
     ("青石电车全年营收多少？", "2022年青石电车全年营收60亿元。", "2022年第四季度青石电车营收14亿元。"),
     ("奥伦桥全长多少米？", "奥伦桥全长640米。", "维河大桥全长710米。"),

@@ -100,3 +100,21 @@ def test_the_bound_is_a_setting():
     """With a bound of a hundred years the passage of 1950 still counts."""
     pool = (passage("a", SAYS, published=date(1950, 1, 1)),)
     assert assess(PRESIDENT, pool, today=TODAY, settings=RuleSettings(stale_years=100)).outdated == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        (
+            "What is the current population of Veyland?",
+            "The population of Veyland is 2.1 million.",
+            "The population of Veyland is 2,100,000.",
+        ),
+        ("维国目前的人口是多少？", "维国的人口为210万人。", "维国的人口为2100000人。"),
+    ],
+    ids=["en", "zh"],
+)
+def test_one_amount_in_two_spellings_is_no_newer_version(question, old, new):
+    """An older page that gives the same amount in another spelling is not superseded."""
+    pool = (passage("old", old, published=date(2012, 1, 1)), passage("new", new, published=date(2026, 1, 1)))
+    assert assess(question, pool, today=TODAY).outdated == ()

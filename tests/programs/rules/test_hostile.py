@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from reflective_rag.programs.rules import answer, assess, check_support, locate_quote
+from reflective_rag.programs.rules.evidence import core_title
 from reflective_rag.signatures.types import ClaimSupport, Draft, Judgement
 from tests.programs.rules.worlds import LIBRARY_EN, LIBRARY_ZH, passage
 
@@ -68,6 +69,15 @@ def test_any_text_gives_the_frozen_types(question, text):
     """No text and no question makes a rule raise."""
     check_all(question, text)
     assert answer(question, ()).answer == ""
+
+
+@pytest.mark.parametrize(
+    "title", ["(" * 300_000, " " * 300_000 + "x", "()" * 150_000 + "x"], ids=["open", "blank", "pairs"]
+)
+def test_a_title_of_brackets_or_blanks_is_read_in_one_pass(title):
+    """A title of three hundred thousand brackets or blanks keeps its text; only a closing parenthesis is cut off."""
+    assert core_title(title) == title.strip()
+    assert core_title(title + " (2011 film)") in (title.strip(), "")
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS.values(), ids=HOSTILE_TEXTS)

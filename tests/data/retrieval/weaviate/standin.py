@@ -1,17 +1,19 @@
 """A stand-in for a Weaviate server: its REST and gRPC on loopback, with the stubs that the client brings."""
 
 import json
+import socket
 import struct
 import threading
 import time
 from collections.abc import Callable
 from concurrent import futures
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import grpc
 from google.protobuf.json_format import MessageToDict
-from weaviate.proto.v1 import (
+from weaviate.proto.v1 import (  # noqa: TID253 - imported by the fixture that starts the server alone
     aggregate_pb2,
     batch_delete_pb2,
     batch_pb2,
@@ -63,8 +65,28 @@ class StandIn:
 
 
 class _Http(ThreadingHTTPServer):
+    """Closes the connections that clients keep open when it stops, as the end of a process does."""
+
     daemon_threads = True
     block_on_close = False
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
@@ -75,20 +97,25 @@ def _handler(server: StandIn) -> type[BaseHTTPRequestHandler]:
             length = int(self.headers.get("content-length") or 0)
             body = json.loads(self.rfile.read(length) or "null")
             server.calls.append((f"{self.command} {self.path}", body))
+            status: int
+            reply: Any
             if server.key and self.headers.get("authorization") != f"Bearer {server.key}":
                 # adapters/handlers/rest/configure_api.go
                 status, reply = 401, {"code": 401, "message": "unauthorized: invalid api key"}
             else:
-                try:
-                    status, reply = _rest(server.store, self.command, self.path, body)
-                except RefusedError as refused:
-                    status, reply = 422, {"error": [{"message": str(refused)}]}
+                status, reply = self._reply(body)
             data = b"" if reply is None else json.dumps(reply).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        def _reply(self, body: Any) -> tuple[int, Any]:
+            try:
+                return _rest(server.store, self.command, self.path, body)
+            except RefusedError as refused:
+                return 422, {"error": [{"message": str(refused)}]}
 
         do_GET = do_POST = do_DELETE = _answer  # noqa: N815 - the names that http.server looks for
 
@@ -139,7 +166,7 @@ def _rpc(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
     return call
 
 
-class _Servicer(weaviate_pb2_grpc.WeaviateServicer):  # type: ignore[misc]  # generated without types
+class _Servicer(weaviate_pb2_grpc.WeaviateServicer):
     def __init__(self, server: StandIn) -> None:
         self.server = server
 
@@ -162,7 +189,7 @@ class _Servicer(weaviate_pb2_grpc.WeaviateServicer):  # type: ignore[misc]  # ge
             search = request.bm25_search
             return by_words(collection, things, search.query, search.properties), "score"
         if request.HasField("near_vector"):
-            return by_vector(things, _vector(request.near_vector)), "distance"
+            return by_vector(things, _vector(request.near_vector) or []), "distance"
         if request.HasField("hybrid_search"):
             search = request.hybrid_search
             alpha = search.alpha_param if search.use_alpha_param else search.alpha

@@ -74,7 +74,7 @@ class Collection:
         return {prop["name"]: prop for prop in self.schema["properties"]}
 
     def of(self, tenant: str) -> dict[str, Thing]:
-        # usecases/multitenancy (multiTenantValidator, singleTenantValidator)
+        # The texts are those of multiTenantValidator and singleTenantValidator in usecases/multitenancy.
         if self.schema["multiTenancyConfig"]["enabled"]:
             if not tenant:
                 raise RefusedError(f"class {self.name} has multi-tenancy enabled, but request was without tenant")

@@ -1,0 +1,45 @@
+"""What a user of a calibrated artefact should know: where its confidence does not hold."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from reflective_rag.data.records import Record, record_fingerprint
+from reflective_rag.data.retrieval import Retriever
+from reflective_rag.experiments.recipes import is_sample
+from reflective_rag.programs.artefacts import read_manifest
+from reflective_rag.programs.module import RagModule
+
+
+def corpus_note(program: RagModule, search: Retriever) -> str:
+    """What to say where a calibration in use does not hold for this program, model or corpus; empty where it does."""
+    if program.calibrated is None:
+        return ""
+    if why := program.calibrated.misfit(program):
+        return f"`confidence` is not calibrated here: {why}"
+    fitted, here = program.calibrated.calibration.corpus, (search.count(), search.mode)
+    if fitted and here != (fitted.get("passages"), fitted.get("search")):
+        return (
+            f"`confidence` was calibrated on {fitted.get('passages')} passages ({fitted.get('search')} search), and "
+            f"this corpus has {here[0]} ({here[1]} search): calibrate again where it matters"
+        )
+    return ""
+
+
+def seen_note(artifact: Path | None, data: Mapping[str, Sequence[Record]]) -> str:
+    """A warning where the artefact was compiled on these very questions: it would look surer than it is."""
+    if artifact is None:
+        return ""
+    parts = [part for part in read_manifest(artifact).data.values() if isinstance(part, Mapping)]
+    known = {part.get(key) for part in parts for key in ("file", "fingerprint")}  # a part may be half of its file
+    seen = [name for name, records in data.items() if {_file(name), record_fingerprint(records)} & known]
+    if not seen:
+        return ""
+    return (
+        f"the artefact was compiled or scored on {', '.join(f'`{name}`' for name in seen)}: calibrate on questions "
+        "that it has not seen, or it will be too sure of itself"
+    )
+
+
+def _file(name: str) -> str:
+    """How an artefact names a file of data."""
+    return name if is_sample(name) else Path(name).name
