@@ -22,7 +22,12 @@ def test_mipro_seed_0_is_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """MIPROv2 takes 0 for "none given" (dspy #10321): our seeds are shifted, so every one counts."""
     seeds: list[int] = []
     real = dspy.MIPROv2._set_random_seeds
-    monkeypatch.setattr(dspy.MIPROv2, "_set_random_seeds", lambda self, seed: (seeds.append(seed), real(self, seed))[1])
+
+    def noted(self: Any, seed: int) -> None:
+        seeds.append(seed)
+        real(self, seed)
+
+    monkeypatch.setattr(dspy.MIPROv2, "_set_random_seeds", noted)
     for seed in (0, 1):
         bench = Bench()
         bench.compile("mipro", bench.task("mipro", options=QUICK, seed=seed))
@@ -67,7 +72,7 @@ def test_gepa_skips_predictors_that_no_run_called() -> None:
     program = ReflectiveRAG(search, repair=False)
     names = dict(program.named_predictors())
     assert set(names) == set(State.list_of_named_predictors)
-    called = [{"trace": [(names["answer"].deepcopy(), {}, None)]}]
+    called: list[Any] = [{"trace": [(names["answer"].deepcopy(), {}, None)]}]
     state, choose = State(), _Reached(program)
     assert choose(state, called, [0.0], 0, {}) == ["answer"]
     assert choose(state, [], [0.0], 0, {}) == ["rewrite"]
