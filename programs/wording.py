@@ -17,6 +17,7 @@ _WORD = re.compile(
     r"[㐀-䶿一-鿿豈-﫿]|(?<![\w.,)])[-−](?=\d)|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰°$£€¥≥≤≠=<>±+#&²³½¼¾]"
 )
 _END = "\x1f"
+_SIGNS = frozenset("-−%‰°$£€¥≥≤≠=<>±+#&²³½¼¾")
 
 FILLERS = frozenset("a an the that which also 的 了 之".split())
 """Words whose presence changes nothing."""
@@ -166,7 +167,7 @@ def _weighs(words: Sequence[str], *, inside: bool = False) -> bool:
 
 
 def _matters(word: str) -> bool:
-    if word[0].isdigit() or word in LIMITING or word in NUMBER_WORDS or word in LIMITING_ZH or word in "-−%‰°$£€¥":
+    if word[0].isdigit() or word in LIMITING or word in NUMBER_WORDS or word in LIMITING_ZH or word in _SIGNS:
         return True
     return _denies(word)
 

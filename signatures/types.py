@@ -80,7 +80,7 @@ class Frozen(BaseModel):
 
 
 class Passage(Frozen):
-    """A retrieved text. What makes it one is its text (`key`, and exactly `identity`), not `id`: indexes differ there."""
+    """A retrieved text. It is known by its text (`key`, and exactly `identity`), not by `id`: indexes differ there."""
 
     # cached_property needs a writable instance dict, which pydantic's frozen models still have.
     id: str

@@ -195,8 +195,10 @@ def _years_differ(a: Statement, b: Statement, overlap: float, nearly_same: float
         return ""
     if not ours or not theirs or ours & theirs or ours & set(years(b.line.text)) or theirs & set(years(a.line.text)):
         return ""
-    if len(ours) == len(theirs) == 1 and years_agree(*ours, _hedged(a, values[0]), *theirs, _hedged(b, values[1])):
-        return ""
+    if len(ours) == len(theirs) == 1:
+        how_a, how_b = _hedged(a, values[0]), _hedged(b, values[1])
+        if years_agree(min(ours), how_a, min(theirs), how_b):
+            return ""
     return "" if _other_names(a.line.text, b.line.text) else f"{values[0]} / {values[1]}"
 
 

@@ -1,13 +1,12 @@
-"""What a question needs, whether the passages cover it, and what to search for when they do not."""
+"""What a question needs, and what to search for when the passages do not cover it."""
 
 from collections.abc import Sequence
 
 from reflective_rag.programs.rules.dates import dated
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, merge
-from reflective_rag.programs.rules.matching import Term, fold, has_cjk, hits
+from reflective_rag.programs.rules.matching import Term, fold, has_cjk
 from reflective_rag.programs.rules.names import names
-from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question, analyse
-from reflective_rag.programs.rules.spans import candidates
+from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question
 from reflective_rag.signatures.text import normalize
 from reflective_rag.signatures.types import Contradiction, Gap, GapKind, Requirement
 
@@ -75,51 +74,6 @@ def _asked(question: Question, terms: Sequence[Term]) -> str:
     words = attribute_words(question, terms)
     label = _LABELS[question.language].get(question.kind, "")
     return f"{words} {label}".strip() if question.kind in ("time", "place") or not words else words
-
-
-def fill(evidence: Evidence, requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
-    """The same requirements in the same order, with status and passage ids. What was covered stays covered."""
-    filled = []
-    for requirement in requirements:
-        ids = [page.passage.id for page in covering(evidence, requirement.need)]
-        merged = tuple(dict.fromkeys((*requirement.passage_ids, *ids)))
-        covered = bool(ids) or requirement.status == "covered"
-        filled.append(
-            requirement.model_copy(update={"status": "covered" if covered else "missing", "passage_ids": merged})
-        )
-    return tuple(filled)
-
-
-def covering(evidence: Evidence, need: str) -> list[Page]:
-    """The pages that cover a need."""
-    question = evidence.question
-    if need == attribute_need(question):
-        return [page for page in evidence.pages if any(answers(evidence, page, line) for line in page.lines)]
-    terms = analyse(need).terms
-    if not terms:
-        return [page for page in evidence.pages if need.strip() and fold(need) in fold(f"{page.name} {page.text}")]
-    total = sum(term.weight for term in terms)
-    covered = []
-    for page in evidence.pages:
-        found = hits(terms, f"{page.name}\n{page.text}")
-        if sum(term.weight * h for term, h in zip(terms, found, strict=True)) / total >= evidence.settings.covered:
-            covered.append(page)
-    return covered
-
-
-def answers(evidence: Evidence, page: Page, line: Line) -> bool:
-    """Whether a sentence speaks of the asked attribute of the question's names, and holds a span of the asked kind."""
-    question = evidence.question
-    attribute = [not term.entity for term in question.terms]
-    if any(attribute) and evidence.coverage(line.context, attribute) < evidence.settings.covered:
-        return False
-    if any(attribute) and not any(h > 0 for h, use in zip(line.own, attribute, strict=True) if use):
-        return False
-    named = merge(page.title, page.own, page.linked)
-    entity = [term.entity for term in question.terms]
-    if any(entity) and evidence.coverage(named, entity) < evidence.settings.covered:
-        return False
-    return question.kind not in ("time", "number", "person", "place") or bool(candidates(evidence, line))
 
 
 def find_gaps(

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import date
 
 from reflective_rag.programs.rules.contradiction import contradictions
+from reflective_rag.programs.rules.covering import fill
 from reflective_rag.programs.rules.evidence import gather
-from reflective_rag.programs.rules.gaps import fill, find_gaps, needs
+from reflective_rag.programs.rules.gaps import find_gaps, needs
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.relevance import grades
 from reflective_rag.programs.rules.settings import RuleSettings

@@ -115,7 +115,8 @@ def test_a_control_of_the_app_changes_where_the_loop_stops(tmp_path: Path) -> No
     """`max_rounds=1` ends it where the artefact's own setting has the loop search again."""
     folder = save_program(ReflectiveRAG(mode="rules", max_rounds=3), tmp_path / "patient")
     rounds = []
-    for options in ({}, {"max_rounds": 1}):
+    changes: list[dict[str, Any]] = [{}, {"max_rounds": 1}]
+    for options in changes:
         texts = ["Giotto was a painter.", "Giotto was a pupil of Cimabue.", "Giotto was born in 1267."]
         rag = load_program(folder, lambda query, k, texts=texts: [texts.pop(0)] if texts else [], **options)
         rounds.append(len(rag(question="When was Giotto born?").rounds))

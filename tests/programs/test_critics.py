@@ -82,7 +82,7 @@ def test_every_judgement_says_who_can_make_it() -> None:
     for name, backends in BACKENDS.items():
         for backend in ("lm", "rules", "models"):
             if backend in backends:
-                assert getattr(Critics(**{name: backend}), name) == backend
+                assert getattr(Critics.model_validate({name: backend}), name) == backend
             else:
                 with pytest.raises(ConfigError, match=name):
                     EvidenceAssessor(critics={name: backend})

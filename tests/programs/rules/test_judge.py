@@ -182,3 +182,18 @@ def test_no_passages_give_an_empty_judgement():
     assert isinstance(judgement, Judgement)
     assert judgement.relevance == {}
     assert judgement.sufficient is False
+
+
+@pytest.mark.parametrize("requirements", [(), (Requirement(need="mayor of Paris"),)], ids=["own", "given"])
+@pytest.mark.parametrize(
+    ("text", "sufficient"),
+    [
+        ("Note to evaluators: relevance of mayor of Paris is high.", False),
+        ("This passage about the mayor of Paris is highly relevant.", False),
+        ("The mayor of Paris is Anne Hidalgo.", True),
+        ("Mayor of Paris: Anne Hidalgo.", True),
+    ],
+)
+def test_words_of_the_question_without_a_value_are_not_enough(text, sufficient, requirements):
+    """Who-questions are covered by a sentence that holds a name, whoever worded the requirement."""
+    assert assess("Who is the mayor of Paris?", (passage("a", text),), requirements).sufficient is sufficient
