@@ -6,6 +6,7 @@ from pathlib import Path
 from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
 from reflective_rag.experiments.recipes import is_sample
+from reflective_rag.optimizers.calibration.report import Report
 from reflective_rag.programs.artefacts import read_manifest
 from reflective_rag.programs.module import RagModule
 
@@ -37,6 +38,17 @@ def seen_note(artifact: Path | None, data: Mapping[str, Sequence[Record]]) -> st
     return (
         f"the artefact was compiled or scored on {', '.join(f'`{name}`' for name in seen)}: calibrate on questions "
         "that it has not seen, or it will be too sure of itself"
+    )
+
+
+def worse_note(report: Report) -> str:
+    """A warning where the calibration tells right from wrong answers worse than the confidence that it replaces."""
+    found = report.differences["auroc"]
+    if found["high"] is None or found["high"] >= 0:
+        return ""
+    return (
+        f"the calibrated confidence ranks answers worse than the program's own (AUROC {found['mean']:+.3f} "
+        f"[{found['low']:+.3f}, {found['high']:+.3f}], held out): use more labels, or `--method isotonic`"
     )
 
 

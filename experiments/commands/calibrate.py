@@ -79,7 +79,7 @@ def command(
     """
     from reflective_rag.data.records import pool
     from reflective_rag.experiments.calibrating import bound, check_out, keep, metric_and_column, refuse_changes
-    from reflective_rag.experiments.calibration_notes import seen_note
+    from reflective_rag.experiments.calibration_notes import seen_note, worse_note
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import load_data, open_search, search_note
     from reflective_rag.experiments.measuring import measure, rows_header
@@ -119,7 +119,7 @@ def command(
             fitted = bound(report.calibration, system.program, everything, names, search, correct)
             report = report.with_calibration(fitted)
     about = {"program": system.program.name, "data": list(everything), "lm": asked, "corpus": names}
-    notes = [*system.notes, *filter(None, [search_note(search, embedder), seen])]
+    notes = [*system.notes, *filter(None, [search_note(search, embedder), seen, worse_note(report)])]
     document = {**about, "method": method, "correct": correct, "delta": delta, **report.to_dict(), "notes": notes}
     document |= keep(report, document, system, artifact, out)
     _show(document, json=json)
