@@ -83,8 +83,8 @@ def progress_of(prediction: Any, rounds: Sequence[Round]) -> list[bool]:
     found = []
     for index, this in enumerate(rounds):
         before = rounds[index - 1].assessment if index else None
-        both = before is not None and this.assessment is not None
-        found.append(index > 0 and (this.number in closed or (both and made_progress(before, this.assessment))))  # type: ignore[arg-type]
+        better = before is not None and this.assessment is not None and made_progress(before, this.assessment)
+        found.append(index > 0 and (this.number in closed or better))
     return found
 
 

@@ -106,7 +106,7 @@ class Calibration(_Frozen):
         parts = zip(chosen, self.means, self.scales, self.coefficients, strict=True)
         return _sigmoid(self.intercept + sum(c * (value - mean) / scale for value, mean, scale, c in parts))
 
-    def threshold(self, risk: float, rule: RiskRule = "selective") -> RiskThreshold:
+    def threshold(self, risk: Any, rule: RiskRule = "selective") -> RiskThreshold:
         """The threshold for a wanted risk: the one that was found for it, else the nearest for a lower risk.
 
         Raises:

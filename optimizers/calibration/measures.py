@@ -6,6 +6,7 @@ kept together: their order says nothing, so a curve runs straight through them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reflective_rag.optimizers.calibration.curves import BINS, Groups
@@ -162,7 +163,7 @@ def quality(
         auroc=measured(auroc_statistic),
         aurc=measured(aurc_statistic),
         augrc=measured(augrc_statistic),
-        selective={c: measured(lambda x, y, c=c: selective_statistic(x, y, c)) for c in COVERAGES},
+        selective={c: measured(partial(selective_statistic, coverage=c)) for c in COVERAGES},
         ece=measured(ece_statistic) if probabilities else None,
         brier=measured(brier_statistic) if probabilities else None,
     )

@@ -15,7 +15,8 @@ def test_a_row_tells_everything_a_result_holds() -> None:
     """Scores, recall, cost over all phases, stop reason, warnings and confidence of one question."""
     (row,) = evaluate(lambda question: full(), RECORDS[:1], metric=metric("costed", lam=1, mu=0)).rows
     assert row.seconds >= 0
-    assert row.model_copy(update={"seconds": 0.0}) == Row(
+    assert row.signals
+    assert row.model_copy(update={"seconds": 0.0, "signals": None}) == Row(
         record_id="q0",
         question="Question 0?",
         answer="Paris",

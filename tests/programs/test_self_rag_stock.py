@@ -222,7 +222,9 @@ def test_soft_verdicts_rank_what_written_ones_cannot() -> None:
     soft = replayed(answers, [WRONG, BORN], retrieval="always")
     assert soft.answer == "1267"
     assert soft.evidence_score == pytest.approx((0.9 + 1 + 0.5 * 0.75 + 0.5) / 3)
-    assert {r: round(g, 3) for r, g in soft.rounds[0].assessment.passage_relevance.items()} == {  # type: ignore[union-attr]
+    first = soft.rounds[0].assessment
+    assert first is not None
+    assert {r: round(g, 3) for r, g in first.passage_relevance.items()} == {
         "wrong": 0.6,
         "born": 0.9,
     }

@@ -1,7 +1,7 @@
 """Upstream faults that the strategies work around: each shown in stock DSPy where that is cheap, and gone in ours."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import dspy
 import pytest
@@ -67,7 +67,7 @@ def test_gepa_skips_predictors_that_no_run_called() -> None:
 
     class State:
         list_of_named_predictors = ("assessor.assess", "answer", "rewrite")
-        named_predictor_id_to_update_next_for_program_candidate = [2]  # noqa: RUF012
+        named_predictor_id_to_update_next_for_program_candidate: ClassVar = [2]
 
     program = ReflectiveRAG(search, repair=False)
     names = dict(program.named_predictors())
