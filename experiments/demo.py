@@ -61,6 +61,7 @@ def _demo() -> None:
         controls = _compile("sample-controls", "demo-controls", lm="rules")
     with _step("3/5  replay the recording of a real MIPROv2 compile"):
         mipro = _compile("sample-mipro", "demo-mipro", replay=recording_path())
+    _tuned(controls)
     _leaderboard([*rows, *_rows_of(controls, "rules"), *_rows_of(mipro, mipro.lm)])
     _what_changed(mipro)
     with _step("4/5  load the artefact in another process and ask"):
@@ -128,6 +129,14 @@ def _rows_of(report: CompileReport, model: str) -> list[Row]:
     if report.lm == "rules":
         return compiled
     return [(name, model, report.before["test"].summary()), *compiled]
+
+
+def _tuned(report: CompileReport) -> None:
+    """What tuning the stopping rule gained, in one line."""
+    before, after = (report.before["test"].summary(), report.after["test"].summary())
+    searches = " → ".join(f"{summary['retrievals_per_question']:.2f}" for summary in (before, after))
+    scores = " → ".join(f"{summary['f1']['mean']:.3f}" for summary in (before, after))
+    out.print(f"      tuned stopping rule: retrievals per question {searches}, F1 {scores}", style="dim")
 
 
 def _leaderboard(rows: list[Row]) -> None:

@@ -158,8 +158,11 @@ def parse_options(words: Sequence[str] | None, **named: Any) -> dict[str, Any]:
             holder[inner] = json.loads(value)
         except ValueError:
             holder[inner] = value
-    if reserved := {"search", "today"} & options.keys():
-        raise ConfigError(f"`--option` cannot set {', '.join(map(repr, sorted(reserved)))}")
+    if reserved := {"search", "today", "scorers", "fallback_search"} & options.keys():
+        names = ", ".join(map(repr, sorted(reserved)))
+        raise ConfigError(
+            f"`--option` cannot set {names}: an object of Python's; `critic_models.relevance=…` takes names"
+        )
     return options | {name: value for name, value in named.items() if value is not None}
 
 

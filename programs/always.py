@@ -97,6 +97,6 @@ class AlwaysRetrieve(RagModule):
         wanted, enough = gap_queries(state)
         if query := next((q for q in wanted if not is_repeat(q, state.tried)), ""):
             return query
-        reason: StopReason = "no_new_query" if wanted else "sufficient" if enough else "no_gap"
+        reason: StopReason = "no_new_query" if wanted else "finished" if enough else "no_gap"
         state.end(reason if len(state.pool) else "no_passages")
         return ""

@@ -111,6 +111,11 @@ def _range(ends: dict[str, int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
+def _plain(value: Any) -> str:
+    """A setting as a person writes it."""
+    return "(" + ", ".join(f"{k} {v}" for k, v in value.items()) + ")" if isinstance(value, dict) else str(value)
+
+
 def _print_outcome(document: dict[str, Any]) -> None:
     from reflective_rag.experiments.console import out
     from reflective_rag.experiments.models import is_recording
@@ -121,7 +126,8 @@ def _print_outcome(document: dict[str, Any]) -> None:
         columns += [(f"{split} before", document["before"][split]), (f"{split} after", document["after"][split])]
     out.print(summary_table(columns, recorded=is_recording(document["lm"])))
     for name, value in document["chosen"].items():
-        out.print(f"{name}: {value}", markup=False)
+        shown = ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, dict) else value
+        out.print(f"{name}: {shown}", markup=False)
     if not document["chosen"]:
         out.print("nothing changed: the program it began with is the best that was found")
     if document["dollars"] is not None:

@@ -199,7 +199,9 @@ def test_a_back_end_that_failed_is_not_asked_again_for_the_same_question() -> No
     lm = model(failing="contradictions", gaps=[gap])
     pages = [f"Giotto, page {n}, tells of his birth." for n in range(9)]
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
-        rag = ReflectiveRAG(lambda query, k: [pages.pop() for _ in range(min(2, len(pages)))], mode="separate", theta=1)
+        rag = ReflectiveRAG(
+            lambda query, k: [pages.pop() for _ in range(min(2, len(pages)))], mode="separate", stop_when_enough=False
+        )
         result = rag(question=QUESTION["en"])
     assert len(result.rounds) > 1
     assert sum(asks_for(r, "contradictions") for r in lm.engine.requests) <= 1

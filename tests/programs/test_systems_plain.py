@@ -88,14 +88,14 @@ def test_max_passages_bounds_what_is_read() -> None:
     ("corpus", "stop"),
     [
         pytest.param(["Bananas are yellow."], "max 3", id="gaps are searched"),
-        pytest.param(["Ada Lane was born in Norburg in 1900."], "sufficient", id="nothing is missing"),
+        pytest.param(["Ada Lane was born in Norburg in 1900."], "finished", id="nothing is missing"),
     ],
 )
 def test_on_rules_the_gaps_give_the_queries(corpus: list[str], stop: str) -> None:
     """Rules name what is missing; where nothing is, there is nothing more to search for."""
     result = on_rules(AlwaysRetrieve(lambda query, k: corpus), "When was Ada Lane born?")
-    if stop == "sufficient":
-        assert (result.stop_reason, result.retrievals) == ("sufficient", 1)
+    if stop == "finished":
+        assert (result.stop_reason, result.retrievals) == ("finished", 1)
     else:
         assert result.retrievals > 1
     assert "rules_only" in codes(result)
