@@ -167,9 +167,9 @@ def test_the_models_name_is_that_of_the_predictors() -> None:
     """Rules have none; a model that is pinned to a predictor counts beside the configured one."""
     rag: Any = ReflectiveRAG(search)
     assert model_in_use(rag) == ""
-    with dspy.context(lm=fake_lm([], model="one/model")):
+    with dspy.context(lm=fake_lm(lambda request: "", model="one/model")):
         assert model_in_use(rag) == "one/model"
-        rag.answer.lm = fake_lm([], model="two/model")
+        rag.answer.lm = fake_lm(lambda request: "", model="two/model")
         assert model_in_use(rag) == "one/model + two/model"
 
 

@@ -157,7 +157,7 @@ async def test_any_callable_serves_async(search: Any) -> None:
 def test_a_search_that_cannot_be_called_is_refused() -> None:
     """A wrong or missing `search` is named before anything runs."""
     with pytest.raises(ConfigError, match="callable"):
-        SearchHandle("http://index")  # type: ignore[arg-type]  # the point of the test
+        SearchHandle("http://index")
     with pytest.raises(ConfigError, match="no `search`"):
         SearchHandle(None)("q", 1)
 

@@ -61,7 +61,8 @@ def test_a_constant_confidence() -> None:
     assert value("auroc", confidences, right) == 0.5
     assert value("aurc", confidences, right) == pytest.approx(0.4)
     assert value("ece", confidences, right) == pytest.approx(0)
-    assert risk_coverage(confidences, right) == [(1.0, pytest.approx(0.4))]
+    ((coverage, risk),) = risk_coverage(confidences, right)
+    assert (coverage, risk) == pytest.approx((1.0, 0.4))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -94,8 +94,8 @@ def test_the_selective_guarantee_holds_in_a_known_world() -> None:
 
     alpha, delta, n = 0.1, 0.1, 300
     generator = np.random.default_rng(0)
-    guide = uniform(generator, n)
-    sequence = sequence_to_test(*map(list, guide), alpha, delta, n)
+    sure, wrong = uniform(generator, n)
+    sequence = sequence_to_test(sure.tolist(), wrong.tolist(), alpha, delta, n)
     broken = found = 0
     for _ in range(RESAMPLES):
         sure, wrong = uniform(generator, n)
