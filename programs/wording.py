@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from reflective_rag.programs.rules.matching import has_cjk, stem
 from reflective_rag.programs.rules.names import names
@@ -54,9 +54,7 @@ class Wording:
     @classmethod
     def of(cls, text: str) -> "Wording":
         """The words of a text in their own case, fillers left out."""
-        text = unicodedata.normalize("NFKC", text)
-        found = ([w for w in _WORD.findall(s.text) if w.casefold() not in FILLERS] for s in sentences(text))
-        return cls(tuple(tuple(words) for words in found if words))
+        return _kept_wording(text) if len(text) <= 20_000 else _wording(text)
 
     @cached_property
     def folded(self) -> tuple[tuple[str, ...], ...]:
@@ -78,6 +76,15 @@ class Wording:
     def size(self) -> int:
         """Number of words."""
         return sum(map(len, self.sentences))
+
+
+def _wording(text: str) -> Wording:
+    text = unicodedata.normalize("NFKC", text)
+    found = ([w for w in _WORD.findall(s.text) if w.casefold() not in FILLERS] for s in sentences(text))
+    return Wording(tuple(tuple(words) for words in found if words))
+
+
+_kept_wording = lru_cache(maxsize=512)(_wording)
 
 
 def is_inside(part: Wording, whole: Wording) -> bool:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reflective_rag.programs.rules.cutting import stretches
 from reflective_rag.programs.rules.instructions import is_instruction
-from reflective_rag.programs.rules.matching import fold, has_cjk, hits, stands_in
+from reflective_rag.programs.rules.matching import Term, fold, has_cjk, hits, stands_in
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.settings import DEFAULTS, RuleSettings
 from reflective_rag.signatures.types import Passage
@@ -124,7 +125,16 @@ def gather(question: Question, passages: Sequence[Passage], settings: RuleSettin
 
 
 def _cut(question: Question, passage: Passage) -> _Cut:
-    terms, text = question.terms, passage.text
+    # One question reads each passage several times: to judge, to check the claims, to cite. Books are not worth keeping.
+    read = _kept_reading if len(passage.text) <= 20_000 else _reading
+    clean, pieces = read(question.terms, passage.text)
+    name = "" if is_instruction(passage.title) else passage.title
+    folded = [fold(piece[0]) for piece in pieces]
+    return _Cut(passage, clean, name, hits(question.terms, name), list(pieces), folded)
+
+
+def _reading(terms: tuple[Term, ...], text: str) -> tuple[str, tuple[tuple[str, int, int, Hits], ...]]:
+    """The text with spaces for its instructions, and the other sentences with the terms that each holds."""
     pieces: list[tuple[str, int, int, Hits]] = []
     kept: list[str] = []
     before, position = "", 0
@@ -137,9 +147,10 @@ def _cut(question: Question, passage: Passage) -> _Cut:
         else:
             pieces.append((piece, start, end, hits(terms, piece)))
         before = piece
-    name = "" if is_instruction(passage.title) else passage.title
-    clean = "".join([*kept, text[position:]])
-    return _Cut(passage, clean, name, hits(terms, name), pieces, [fold(piece[0]) for piece in pieces])
+    return "".join([*kept, text[position:]]), tuple(pieces)
+
+
+_kept_reading = lru_cache(maxsize=512)(_reading)
 
 
 def _weights(question: Question, own: list[Hits]) -> Hits:
