@@ -1,29 +1,41 @@
 """The programs by name. One line adds one."""
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
-from reflective_rag.programs.agentic import AgenticRAG
-from reflective_rag.programs.always import AlwaysRetrieve
-from reflective_rag.programs.corrective import CorrectiveRAG
 from reflective_rag.programs.module import RagModule
-from reflective_rag.programs.naive import NaiveRAG
-from reflective_rag.programs.no_retrieval import NoRetrieval
-from reflective_rag.programs.react import ReActRAG
-from reflective_rag.programs.reflective import ReflectiveRAG
-from reflective_rag.programs.self_rag import SelfRAG
 from reflective_rag.signatures.errors import ConfigError
 
-_CLASSES: tuple[type[RagModule], ...] = (
-    ReflectiveRAG,
-    SelfRAG,
-    NaiveRAG,
-    AlwaysRetrieve,
-    ReActRAG,
-    AgenticRAG,
-    CorrectiveRAG,
-    NoRetrieval,
-)
-PROGRAMS: dict[str, type[RagModule]] = {cls.name: cls for cls in _CLASSES}
+CLASSES: Mapping[str, str] = {
+    "reflective": "reflective:ReflectiveRAG",
+    "self-rag": "self_rag:SelfRAG",
+    "naive": "naive:NaiveRAG",
+    "always": "always:AlwaysRetrieve",
+    "react": "react:ReActRAG",
+    "agentic": "agentic:AgenticRAG",
+    "corrective": "corrective:CorrectiveRAG",
+    "none": "no_retrieval:NoRetrieval",
+}
+"""Name → module of this package and class in it."""
+
+
+class _Programs(Mapping[str, type[RagModule]]):
+    """Each is imported when it is asked for: all of them would take a tenth of a second of every import."""
+
+    def __getitem__(self, name: str) -> type[RagModule]:
+        module, _, kind = CLASSES[name].partition(":")
+        found: type[RagModule] = getattr(import_module(f"reflective_rag.programs.{module}"), kind)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(CLASSES)
+
+    def __len__(self) -> int:
+        return len(CLASSES)
+
+
+PROGRAMS: Mapping[str, type[RagModule]] = _Programs()
 
 
 def make_program(name: str, search: Any = None, **options: Any) -> RagModule:
