@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 import dspy
 
+from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.programs.asking import AskRun
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.running import Run, ajob, job, late, prepare, workers
-from reflective_rag.programs.searching import SearchHandle, in_daemon_thread
+from reflective_rag.programs.searching import SearchHandle
 from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, Step, Steps, Write
 from reflective_rag.signatures.types import Result, Round
 

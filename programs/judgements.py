@@ -63,55 +63,83 @@ def judgement_of(
         fixed: Requirements of round 1; empty in round 1 itself.
         asked: Names of the fields that the model was asked for.
     """
-    bad = 0
-    lost: list[JudgementName] = []
-
-    def note(name: JudgementName, wrong: int, found: object) -> None:
-        nonlocal bad
-        bad += wrong
-        if wrong and not found:
-            lost.append(name)
-
-    relevance: dict[str, float] = dict(fields.get("grades") or {})
-    if "grades" in fields:
-        note("relevance", int(fields.get("unread_grades") or 0), relevance)
-    if "relevant" in asked:
-        numbers, wrong = read_numbers(fields.get("relevant"), len(passages))
-        note("relevance", wrong, numbers)
-        if numbers or not wrong:
-            relevance = {p.id: float(i in numbers) for i, p in enumerate(passages, 1)}
-    requirements: tuple[Requirement, ...] = fixed
-    if "needs" in asked:
-        requirements, named, wrong = _requirements(fields.get("needs"), passages, fixed)
-        note("coverage", wrong, named)
-    contradictions: tuple[Contradiction, ...] = ()
-    if "contradictions" in asked:
-        contradictions, wrong = _contradictions(fields.get("contradictions"), passages)
-        note("consistency", wrong, contradictions)
-    outdated: tuple[int, ...] = ()
-    if "outdated" in asked:
-        outdated, wrong = read_numbers(fields.get("outdated"), len(passages))
-        note("freshness", wrong, outdated)
-    gaps: tuple[Gap, ...] = ()
-    if "gaps" in asked:
-        gaps, wrong = gaps_of(fields.get("gaps"))
-        note("gaps", wrong, gaps)
+    reply = _Reply(fields, passages, asked)
+    requirements = reply.requirements(fixed)
+    outdated = reply.numbers("outdated", "freshness")
     verdict = read_choice(fields.get("sufficient"), ("yes", "no"))
     if "sufficient" in asked:
-        note("sufficiency", int(verdict is None), verdict)
+        reply.note("sufficiency", int(verdict is None), verdict)
     scope: TimeScope | None = read_choice(fields.get("time_scope"), get_args(TimeScope))
     return Judgement(
-        relevance=relevance,
+        relevance=reply.relevance(),
         requirements=requirements,
-        contradictions=contradictions,
+        contradictions=reply.contradictions(),
         time_scope=scope or ("now" if outdated else "timeless"),
         outdated=tuple(passages[n - 1].id for n in outdated),
         sufficient=None if verdict is None else verdict == "yes",
         sufficiency=None if verdict is None else fields.get("sufficiency"),
-        gaps=gaps,
-        unreadable=bad,
-        lost=tuple(lost),
+        gaps=reply.gaps(),
+        unreadable=reply.bad,
+        lost=tuple(reply.lost),
     )
+
+
+class _Reply:
+    """Reads the fields of one reply, counting what cannot be read and noting the judgements that it cost."""
+
+    def __init__(self, fields: Mapping[str, Any], passages: Sequence[Passage], asked: Sequence[str]) -> None:
+        self.fields, self.passages, self.asked = fields, passages, asked
+        self.bad = 0
+        self.lost: list[JudgementName] = []
+
+    def note(self, name: JudgementName, wrong: int, found: object) -> None:
+        """Count entries that could not be read; the judgement is lost where there is nothing else."""
+        self.bad += wrong
+        if wrong and not found:
+            self.lost.append(name)
+
+    def numbers(self, field: str, name: JudgementName) -> tuple[int, ...]:
+        """The passage numbers in a field; none where it was not asked for."""
+        if field not in self.asked:
+            return ()
+        found, wrong = read_numbers(self.fields.get(field), len(self.passages))
+        self.note(name, wrong, found)
+        return found
+
+    def relevance(self) -> dict[str, float]:
+        """Grades of narrow calls, or 1 and 0 by the list of relevant passages; empty where it could not be read."""
+        if "grades" in self.fields:
+            grades = dict(self.fields["grades"])
+            self.note("relevance", int(self.fields.get("unread_grades") or 0), grades)
+            return grades
+        numbers = self.numbers("relevant", "relevance")
+        if "relevant" not in self.asked or "relevance" in self.lost:
+            return {}
+        return {p.id: float(i in numbers) for i, p in enumerate(self.passages, 1)}
+
+    def requirements(self, fixed: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
+        """Those of round 1 as this reply fills them in, or the list that it makes."""
+        if "needs" not in self.asked:
+            return fixed
+        requirements, named, wrong = _requirements(self.fields.get("needs"), self.passages, fixed)
+        self.note("coverage", wrong, named)
+        return requirements
+
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """The pairs whose quotes stand in the passages."""
+        if "contradictions" not in self.asked:
+            return ()
+        found, wrong = _contradictions(self.fields.get("contradictions"), self.passages)
+        self.note("consistency", wrong, found)
+        return found
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """What is missing, most important first."""
+        if "gaps" not in self.asked:
+            return ()
+        found, wrong = gaps_of(self.fields.get("gaps"))
+        self.note("gaps", wrong, found)
+        return found
 
 
 def _requirements(

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from reflective_rag.data.secrets import scrub
+from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.programs.asking import AskRun, logger
 from reflective_rag.programs.ledger import Ledger
-from reflective_rag.programs.searching import SearchHandle, finish, in_daemon_thread, is_async
+from reflective_rag.programs.searching import SearchHandle, finish, is_async
 from reflective_rag.programs.steps import (
     Ask,
     AskOutcome,

@@ -1,14 +1,13 @@
 """Turns any caller's `search(query, k)` into Passages: Passages, dicts with a text, or plain strings; sync or async."""
 
 import asyncio
-import contextvars
 import inspect
-import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Any, Self, TypeVar
 
+from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.programs.foreign import as_mapping, as_search
 from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.text import content_hash
@@ -76,23 +75,6 @@ def is_async(function: Any) -> bool:
     """Whether calling it gives a coroutine: an `async def`, or an object whose `__call__` is one."""
     call = getattr(function, "__call__", None)  # noqa: B004 - the bound method, to see whether it is a coroutine function
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-
-
-def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
-    """Run `job` in a thread that does not keep the process alive (those of an executor do)."""
-    future: Future[T] = Future()
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            future.set_result(context.run(job))
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the future raises it there
-            future.set_exception(error)
-
-    threading.Thread(target=work, daemon=True, name="reflective-rag-step").start()
-    return future
 
 
 def finish(awaitable: Awaitable[Any]) -> Any:

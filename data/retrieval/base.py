@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Literal, Protocol, Self
 
-from reflective_rag.data.retrieval.breaker import in_daemon_thread
 from reflective_rag.data.retrieval.filters import Filters
+from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage
 

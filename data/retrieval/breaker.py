@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
@@ -79,20 +77,3 @@ class CircuitBreaker:
         if self._opened_at is None:
             return "closed"
         return "half-open" if self._clock() - self._opened_at >= self._rest else "open"
-
-
-def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
-    """Run `job` in a thread that keeps neither the process nor an event loop from ending (an executor's does)."""
-    future: Future[T] = Future()
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            future.set_result(context.run(job))
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the future raises it there
-            future.set_exception(error)
-
-    threading.Thread(target=work, daemon=True, name="reflective-rag-retrieval").start()
-    return future

@@ -5,8 +5,7 @@ The embedded default when no model is configured, the fallback when one is down,
 
 from reflective_rag.programs.rules.extraction import answer
 from reflective_rag.programs.rules.judge import assess
-from reflective_rag.programs.rules.quoting import locate_quote
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.support import check_support
 
-__all__ = ["RuleSettings", "answer", "assess", "check_support", "locate_quote"]
+__all__ = ["RuleSettings", "answer", "assess", "check_support"]

@@ -12,7 +12,6 @@ from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import Candidate, candidates
 from reflective_rag.programs.rules.versions import outdated_pages, superseded_pages
-from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import Draft, Passage
 
 LINES = 10
@@ -42,7 +41,7 @@ def answer(
     Yes/no questions give "yes" / "no" (是 / 否), "A or B" questions one of the two; all others a verbatim span of a
     passage.
     """
-    asked = analyse(well_formed(question), today)
+    asked = analyse(question, today)
     evidence = gather(asked, passages, settings)
     if asked.kind == "yes_no":
         return decide(evidence)

@@ -11,7 +11,6 @@ from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.relevance import grades
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.versions import outdated_pages
-from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import Judgement, Passage, Requirement
 
 
@@ -36,7 +35,7 @@ def assess(
         A judgement whose `sufficient` holds when every important requirement is covered and the best grade reaches
         `settings.enough`. Pure and deterministic; `unreadable` is always 0.
     """
-    asked = analyse(well_formed(question), today)
+    asked = analyse(question, today)
     evidence = gather(asked, passages, settings)
     relevance = grades(evidence)
     filled = fill(evidence, requirements or needs(asked))

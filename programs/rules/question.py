@@ -19,7 +19,7 @@ from reflective_rag.programs.rules.words import (
     WEAK_EN,
     WEAK_ZH,
 )
-from reflective_rag.signatures.text import Language, language_of
+from reflective_rag.signatures.text import Language, language_of, well_formed
 
 WEIGHT_ENTITY, WEIGHT_WORD, WEIGHT_CHARACTER, WEIGHT_WEAK = 2.0, 1.0, 0.5, 0.25
 """Prior weights of a question's terms: names, quotations and numbers; ordinary words; lone Chinese characters; words
@@ -64,6 +64,7 @@ _COMPARED_ZH = frozenset((*SMALLER_ZH, *LARGER_ZH, "更", "最", "较", "早", "
 @lru_cache(maxsize=1024)
 def analyse(question: str, today: date | None = None) -> Question:
     """Take a question apart. Pure; `today` only serves relative time words."""
+    question = well_formed(question)
     language = language_of(question)
     time = time_expression(question, today)
     kind, expected, options = kind_of(question, language)

@@ -45,7 +45,7 @@ def check_support(
         The verdict, the passages it rests on, and `problem` in the question's language (empty when supported). The
         verdict is never None: rules always read their own.
     """
-    asked, claim = analyse(well_formed(question), today), well_formed(claim)
+    asked, claim = analyse(question, today), well_formed(claim)
     if not fold(claim).strip():
         return verdict(asked, claim, "not_supported", (), "empty")
     evidence = gather(asked, passages, settings)

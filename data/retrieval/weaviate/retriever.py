@@ -8,7 +8,7 @@ from typing import Any
 
 from reflective_rag.data.retrieval.adding import batches, ticker
 from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods, checked_query
-from reflective_rag.data.retrieval.breaker import CircuitBreaker, in_daemon_thread
+from reflective_rag.data.retrieval.breaker import CircuitBreaker
 from reflective_rag.data.retrieval.embedders import Embedder
 from reflective_rag.data.retrieval.filters import Condition, Filters, parse_filters
 from reflective_rag.data.retrieval.rows import analyze
@@ -19,6 +19,7 @@ from reflective_rag.data.retrieval.weaviate.place import WeaviatePlace
 from reflective_rag.data.retrieval.weaviate.queries import Call, lacks, read_passages, search_call
 from reflective_rag.data.retrieval.weaviate.schema import ensure_tenant
 from reflective_rag.data.retrieval.weaviate.session import Session
+from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Passage
 

@@ -12,8 +12,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from reflective_rag.data.retrieval.breaker import in_daemon_thread
 from reflective_rag.data.retrieval.weaviate.connection import PROBE_SECONDS
+from reflective_rag.data.threads import in_daemon_thread
 
 T = TypeVar("T")
 

@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from reflective_rag.programs.rules import answer, assess, check_support, locate_quote
+from reflective_rag.programs.citing import cite
+from reflective_rag.programs.rules import answer, assess, check_support
 from reflective_rag.programs.rules.evidence import core_title
 from reflective_rag.signatures.types import ClaimSupport, Draft, Judgement
 from tests.programs.rules.worlds import LIBRARY_EN, LIBRARY_ZH, passage
@@ -57,10 +58,11 @@ def check_all(question: str, text: str) -> None:
     """Every public rule returns its frozen type, grades in 0..1 and a verbatim quote."""
     source = passage("x", text)
     judgement, draft = assess(question, (source,)), answer(question, (source,))
-    verdict, quote = check_support(question, "Orlen 1936", (source,)), locate_quote(question, "Orlen 1936", source)
+    verdict = check_support(question, "Orlen 1936", (source,))
+    citations, _ = cite(question, Draft(answer="Orlen 1936"), [source])
     assert (type(judgement), type(draft), type(verdict)) == (Judgement, Draft, ClaimSupport)
     assert all(0 <= grade <= 1 for grade in judgement.relevance.values())
-    assert quote is None or text[quote[1] : quote[2]] == quote[0]
+    assert all(text[c.start : c.end] == c.quote for c in citations)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
