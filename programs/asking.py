@@ -19,6 +19,7 @@ from dspy.utils.exceptions import (
 )
 
 from reflective_rag.data.secrets import scrub
+from reflective_rag.programs.formatting import remembering
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.metering import Reply, metered
 from reflective_rag.programs.nearest import nearest_demos
@@ -88,9 +89,8 @@ class AskRun:
             self._settle(started)
 
     def _context(self) -> dict[str, Any]:
-        context: dict[str, Any] = {"trace": self.trace}
-        if self._limited:
-            context["adapter"] = _single_call(dspy.settings.adapter)
+        adapter = remembering(dspy.settings.adapter)
+        context: dict[str, Any] = {"trace": self.trace, "adapter": _single_call(adapter) if self._limited else adapter}
         if dspy.settings.lm is not None:
             context["lm"] = metered(dspy.settings.lm, self._count)
         if dspy.settings.disable_history or dspy.settings.max_history_size == 0:
@@ -168,7 +168,7 @@ class AskRun:
 
 def _single_call(adapter: Any) -> Any:
     """The adapter without its second call after a parse failure: under a hard budget a call is booked beforehand."""
-    adapter = copy.copy(adapter) if adapter is not None else dspy.ChatAdapter()
+    adapter = copy.copy(adapter)
     adapter.use_json_adapter_fallback = False
     return adapter
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from reflective_rag.programs.rules.matching import has_cjk, segmenter
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.values import dates, numbers
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import sentences
 
 MAX_CLAIMS = 12
@@ -22,16 +23,16 @@ LONGEST_CUT = 600
 Piece = tuple[int, int]
 """Start and end of a piece of the answer."""
 
-_KEPT_WHOLE = re.compile(
+_KEPT_WHOLE = late_pattern(
     r"《[^》]{0,300}》|“[^”]{0,300}”|「[^」]{0,300}」|『[^』]{0,300}』|\"[^\"\n]{0,300}\""
     r"|（[^（）]{0,300}）|\([^()]{0,300}\)|\[[^\[\]]{0,300}\]"
     r"|\b(?:between|from)\s+[^,;]{1,40}?\s(?:and|to)\s"
 )
 """Quotations, titles and brackets; "between A and B"."""
 
-_BULLET = re.compile(r"(?:[-*•]|\(?\d{1,2}[.)、）])\s*(?=\S)")
+_BULLET = late_pattern(r"(?:[-*•]|\(?\d{1,2}[.)、）])\s*(?=\S)")
 _SOURCE_EN = r"(?:passages?|documents?|sources?|evidence|contexts?|texts?|articles?|information)"
-_FRAME = re.compile(
+_FRAME = late_pattern(
     rf"""(?:
       (?:according\s+to|based\s+on|as\s+per|from|per)\s+(?:the\s+|these\s+)?(?:\w+\s+)?{_SOURCE_EN}(?:\s*\[?\d*\]?)\s*,
     | (?:the\s+)?(?:\w+\s+)?{_SOURCE_EN}\s+(?:states?|says?|mentions?|indicates?|shows?|confirms?)\s+that\b
@@ -48,7 +49,7 @@ _FRAME = re.compile(
 )
 """Words before a claim that claim nothing: where it is from, how it is joined, yes and no before a reason."""
 
-_NOTHING = re.compile(
+_NOTHING = late_pattern(
     rf"(?:yes|no|sure|indeed|correct|true|false|of course|certainly|i hope this helps"
     rf"|according to (?:the |these )?(?:\w+ )?{_SOURCE_EN}|是|是的|否|不是|不|对|没错|好的|当然|正确|综上所述|总之"
     rf"|根据[^，。]{{0,6}}(?:资料|段落|文章|信息))",
@@ -57,11 +58,11 @@ _NOTHING = re.compile(
 """A piece that claims nothing by itself."""
 
 _AUXILIARY = r"(?:is|was|are|were|has|had|have|does|did|do|will|would|can|could|may|might|must|shall|should)"
-_FINITE = re.compile(
+_FINITE = late_pattern(
     rf"\b{_AUXILIARY}\b|\b[a-z]{{2,}}ed\b|\b(?:built|won|wrote|made|led|began|became|took|held|lies)\b"
 )
-_JOINT_EN = re.compile(r"\s*;\s+|(?P<comma>,)?\s+(?:and|but|while|whereas|yet)\s+")
-_SUBJECT = re.compile(
+_JOINT_EN = late_pattern(r"\s*;\s+|(?P<comma>,)?\s+(?:and|but|while|whereas|yet)\s+")
+_SUBJECT = late_pattern(
     rf"""(?:it|he|she|they|this|these|that|those|there)\s+(?:\w+\s+)?(?:{_AUXILIARY}\b|[a-z]+ed\b|[a-z]+s\b)
     | (?:the|its|his|her|their|an?|both)\s+(?:[\w’'-]+\s+){{1,5}}?{_AUXILIARY}\b
     | (?-i:[A-Z][\w’'-]*)(?:\s+(?:of|de|the|van|von|(?-i:[A-Z][\w’'-]*))){{0,4}}\s+
@@ -70,19 +71,19 @@ _SUBJECT = re.compile(
 )
 """A piece of a sentence that has a subject and a verb of its own."""
 
-_JOINT_ZH = re.compile(r"[；;，]")
-_LEANS_ON_NEXT = re.compile(
+_JOINT_ZH = late_pattern(r"[；;，]")
+_LEANS_ON_NEXT = late_pattern(
     r"(?:因为|由于|如果|虽然|尽管|即使|随着|当|为了|除了|通过|根据|作为|若|自|据).*|在.*[下上中时后前里内间]"
     r"|.*(?:时|后|之前|期间|以来|的话|的|指出|表示|认为|显示|提到|写道|说|称)",
     re.DOTALL,
 )
-_LEANS_ON_LAST = re.compile(
+_LEANS_ON_LAST = late_pattern(
     r"(?:因此|所以|从而|因为|以便|以及|例如|比如|即|也就是|包括|其中包括|尤其|特别|而是|是|为|使|导致|直到|直至|和|与|及|或|等)"
 )
 
-_ALSO_ZH = re.compile(r"并|且|而|但|同时|此外|另外")
+_ALSO_ZH = late_pattern(r"并|且|而|但|同时|此外|另外")
 
-_SEVERAL = re.compile(
+_SEVERAL = late_pattern(
     r"""\b(?:what|who|which)\s+(?:are|were)\b
     | \b(?:which|what)\s+(?:[a-z-]+\s+){0,2}?(?!(?:is|was|has|does|this|his|its|as)\b)[a-z]+[^siu'’\W]s\b
     | \b(?:two|three|four|five|six|seven|eight)\b | ^\s*(?:list|name|give|enumerate)\b
@@ -93,10 +94,10 @@ _SEVERAL = re.compile(
 )
 """A question that asks for several things."""
 
-_COMMA_ITEMS = re.compile(r"\s*[、]\s*(?:和|与|及|以及)?|\s*，\s*|,\s+(?:and\s+)?|\s+and\s+")
+_COMMA_ITEMS = late_pattern(r"\s*[、]\s*(?:和|与|及|以及)?|\s*，\s*|,\s+(?:and\s+)?|\s+and\s+")
 _AND_ZH = ("和", "与", "及", "以及", "跟")
-_STATES_EN = re.compile(rf"{_FINITE.pattern}|\b[a-z’'-]+\s+[a-z]{{2,}}s\s+(?:the|an?|[A-Z]|\d)")
-_STATES_ZH = re.compile(r"[是在于了把被由]")
+_STATES_EN = late_pattern(rf"{_FINITE.pattern}|\b[a-z’'-]+\s+[a-z]{{2,}}s\s+(?:the|an?|[A-Z]|\d)")
+_STATES_ZH = late_pattern(r"[是在于了把被由]")
 _LONGEST_ITEM_EN, _LONGEST_ITEM_ZH = 8, 16
 """Words, characters of a listed item."""
 

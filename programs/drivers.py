@@ -5,7 +5,6 @@ on thread timing: outcomes come back, and traces are merged, in step order.
 """
 
 import asyncio
-import contextvars
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
 from concurrent.futures import wait
@@ -17,7 +16,7 @@ import dspy
 from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.programs.asking import AskRun
 from reflective_rag.programs.ledger import Ledger
-from reflective_rag.programs.running import Run, ajob, job, late, prepare, workers
+from reflective_rag.programs.running import Run, ajob, job, late, prepare
 from reflective_rag.programs.searching import SearchHandle
 from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, Step, Steps, Write
 from reflective_rag.signatures.types import Result, Round
@@ -167,10 +166,9 @@ async def _within(work: Any, run: Run, ledger: Ledger) -> Outcome:
 
 def _side_by_side(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[Run], ledger: Ledger) -> list[Outcome]:
     """Run the jobs at once, outcomes in order; the first runs in this thread unless there is a deadline."""
-    left = ledger.seconds_left()
-    if left is not None:
+    if ledger.seconds_left() is not None:
         return _until_deadline(jobs, runs, ledger)
-    futures = [workers.submit(contextvars.copy_context().run, each) for each in jobs[1:]]
+    futures = [in_daemon_thread(each) for each in jobs[1:]]
     try:
         first = jobs[0]()
     except Exception:

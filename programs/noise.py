@@ -89,6 +89,7 @@ class Repeat:
 @dataclass(frozen=True)
 class _Entry:
     passage: Passage
+    title: str
     wording: Wording
     shingles: frozenset[str]
 
@@ -124,7 +125,7 @@ class NearDuplicates:
 
         Ids must be unique. When `dropped` is the passage itself there is just one repeat.
         """
-        new = _Entry(passage, Wording.of(passage.text), shingles(passage.text))
+        new = _Entry(passage, normalize(passage.title), Wording.of(passage.text), shingles(passage.text))
         found: list[Repeat] = []
         for old in self._candidates(new):
             repeat = self._compare(old, new)
@@ -155,8 +156,7 @@ class NearDuplicates:
                 self._index.insert(key, _sketch(entry.shingles))
 
     def _compare(self, old: _Entry, new: _Entry) -> Repeat | None:
-        titles = [normalize(entry.passage.title) for entry in (old, new)]
-        if all(titles) and titles[0] != titles[1]:
+        if old.title and new.title and old.title != new.title:
             return None
         inside = is_inside(old.wording, new.wording), is_inside(new.wording, old.wording)
         if inside[0] != inside[1]:

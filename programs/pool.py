@@ -73,8 +73,11 @@ class EvidencePool:
 
     def _same(self, passage: Passage) -> str | None:
         """Id of the passage with this text; two passages with two titles differ even if their texts do not."""
+        alike = self._ids.get(passage.key)
+        if not alike:
+            return None
         title, text = normalize(passage.title), identity(passage.text)
-        for other in (self._passages[id_] for id_ in self._ids.get(passage.key, ())):
+        for other in (self._passages[id_] for id_ in alike):
             if identity(other.text) == text and (not title or normalize(other.title) in ("", title)):
                 return other.id
         return None

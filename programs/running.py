@@ -1,14 +1,13 @@
 """One step at work: a model call, a search, or a small model; in this thread or on the event loop."""
 
 import asyncio
-import contextvars
 import inspect
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from reflective_rag.data.secrets import scrub
 from reflective_rag.data.threads import in_daemon_thread
@@ -30,11 +29,6 @@ from reflective_rag.programs.steps import (
 from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import Passage
-
-T = TypeVar("T")
-
-workers = ThreadPoolExecutor(max_workers=256, thread_name_prefix="reflective-rag")
-"""Shared by all questions; threads are made when needed. A step starts no steps of its own, so it cannot starve."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +184,10 @@ def _search(run: SearchRun, search: SearchHandle, ledger: Ledger) -> SearchOutco
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything; `_search_outcome` says what it means
             return error
 
-    found = [one(queries[0])] if len(queries) == 1 else list(_pool_map(one, queries))
+    if len(queries) == 1:
+        return _search_outcome(run, [one(queries[0])], started, ledger)
+    futures = [in_daemon_thread(partial(one, query)) for query in queries]
+    found = [future.result() for future in futures]
     return _search_outcome(run, found, started, ledger)
 
 
@@ -212,8 +209,3 @@ def _search_outcome(run: SearchRun, found: Sequence[Any], started: float, ledger
         refused=refused,
         error=error,
     )
-
-
-def _pool_map(function: Callable[[str], T], items: Sequence[str]) -> list[T]:
-    futures = [workers.submit(contextvars.copy_context().run, function, item) for item in items]
-    return [future.result() for future in futures]

@@ -1,6 +1,5 @@
 """Whether two texts say the same in nearly the same words: which differences matter and which do not."""
 
-import re
 import unicodedata
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,10 +9,11 @@ from functools import cached_property, lru_cache
 from reflective_rag.programs.rules.matching import has_cjk, stem
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.words import NEGATION_EN, NUMBER_WORDS
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import sentences
 
 # A Chinese character, a word, a number with its sign, or a sign that makes another value of a number.
-_WORD = re.compile(
+_WORD = late_pattern(
     r"[㐀-䶿一-鿿豈-﫿]|(?<![\w.,)])[-−](?=\d)|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|[%‰°$£€¥≥≤≠=<>±+#&²³½¼¾]"
 )
 _END = "\x1f"

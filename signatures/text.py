@@ -9,21 +9,23 @@ from typing import Literal, NamedTuple
 
 import sentencex
 
+from reflective_rag.signatures.patterns import late_pattern
+
 Language = Literal["en", "zh"]
 
 _HAN = "㐀-䶿一-鿿豈-﫿"
-_CJK = re.compile(f"[{_HAN}]")
-_SPACE = re.compile(r"\s+")
-_PUNCTUATION = re.compile(r"[^\w\s]|_")
+_CJK = late_pattern(f"[{_HAN}]")
+_SPACE = late_pattern(r"\s+")
+_PUNCTUATION = late_pattern(r"[^\w\s]|_")
 # A run of CJK characters, or a word / number (decimal points and thousands commas inside a number stay in it).
 _LETTERS = rf"(?:(?![{_HAN}])[^\W\d_])+"
-_PIECE = re.compile(rf"[{_HAN}]+|\d+(?:[.,]\d+)*|{_LETTERS}(?:['’]{_LETTERS})?")
+_PIECE = late_pattern(rf"[{_HAN}]+|\d+(?:[.,]\d+)*|{_LETTERS}(?:['’]{_LETTERS})?")
 # sentencex takes quadratic time in the length of a text, so longer ones are cut into blocks first.
 _BLOCK: dict[Language, int] = {"zh": 2_000, "en": 10_000}
 # Where a block may end, best first; the second only where the first is not found in as many characters again.
 _BLOCK_END: dict[Language, tuple[re.Pattern[str], ...]] = {
-    "zh": (re.compile(r"[。！？\n](?![”’」』）])"), re.compile(r"[。！？\n][”’」』）]*")),
-    "en": (re.compile(r"\n\s*\n|[.!?]\s+(?=[A-Z“\"])"), re.compile(r"\s")),
+    "zh": (late_pattern(r"[。！？\n](?![”’」』）])"), late_pattern(r"[。！？\n][”’」』）]*")),
+    "en": (late_pattern(r"\n\s*\n|[.!?]\s+(?=[A-Z“\"])"), late_pattern(r"\s")),
 }
 
 
@@ -35,16 +37,16 @@ class Sentence(NamedTuple):
     end: int
 
 
-_SIGN = re.compile(r"(?<!\w)[-−－](?=\d)")
+_SIGN = late_pattern(r"(?<!\w)[-−－](?=\d)")
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 """Full-width letters, digits and signs to the common ones. (NFKC would make 10² into 102.)"""
-_DASH = re.compile(r"[−‐‑‒–—]")
+_DASH = late_pattern(r"[−‐‑‒–—]")
 # A hyphen inside a word, or a dash between words.
-_HYPHEN = re.compile(r"(?<=[^\W\d])-+(?=[^\W\d])|(?<=\s)-+(?=\s)")
+_HYPHEN = late_pattern(r"(?<=[^\W\d])-+(?=[^\W\d])|(?<=\s)-+(?=\s)")
 # The punctuation of sentences, but not a point, comma or colon inside a number.
-_HARMLESS = re.compile(r"""[;!?_'"“”‘’()\[\]{}。；！？、…·《》〈〉【】「」『』]|(?<!\d)[.,:]|[.,:](?!\d)""")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_MARKUP = re.compile(r"\[\[(?=\s*##)")
+_HARMLESS = late_pattern(r"""[;!?_'"“”‘’()\[\]{}。；！？、…·《》〈〉【】「」『』]|(?<!\d)[.,:]|[.,:](?!\d)""")
+_SURROGATE = late_pattern(r"[\ud800-\udfff]")
+_MARKUP = late_pattern(r"\[\[(?=\s*##)")
 
 
 def well_formed(text: str) -> str:

@@ -67,7 +67,8 @@ class SteadyEngine:
 
     def complete(self, request: Any) -> Any:
         """The reply; sleeps in the calling thread."""
-        time.sleep(self.latency)
+        if self.latency:  # sleeping for no time would still hand the interpreter to another thread
+            time.sleep(self.latency)
         return _response()
 
     def stream(self, request: Any) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """`bench loop`: import time, overhead per question, side-by-side critics and throughput, each against bare DSPy."""
 
 import asyncio
+import os
 import statistics
 import subprocess
 import sys
@@ -33,11 +34,11 @@ PASSAGES = [Passage(id=f"p{i}", text=text) for i, text in enumerate(_TEXTS, 1)]
 def run(repeats: int = 9) -> list[dict[str, Any]]:
     """Every measurement: name, ours and bare in seconds (median), their ratio, the target, and n."""
     return [
-        _imports(max(3, repeats // 2)),
+        _imports(repeats),
         _overhead(repeats),
         _side_by_side(repeats),
         _self_rag(repeats),
-        _throughput(max(3, repeats // 3)),
+        _throughput(repeats),
     ]
 
 
@@ -46,14 +47,13 @@ def _search(query: str, k: int) -> list[Passage]:
 
 
 def _imports(repeats: int) -> dict[str, Any]:
-    """Interpreter start to import done, in fresh processes, alternating."""
+    """Interpreter start to import done, in fresh processes, alternating; both from byte code, as installed."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
-    def start(module: str) -> float:
-        started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", f"import {module}"], check=True, capture_output=True)
-        return time.perf_counter() - started
+    def start(module: str) -> None:
+        subprocess.run([sys.executable, "-c", f"import {module}"], check=True, capture_output=True, env=environment)
 
-    pairs = [(start("reflective_rag.programs"), start("dspy")) for _ in range(repeats)]
+    pairs = _alternate(lambda: start("reflective_rag.programs"), lambda: start("dspy"), repeats, inner=1)
     return _row("import reflective_rag.programs / import dspy", pairs, "<= 1.2", lambda ratio: ratio <= 1.2)
 
 

@@ -6,6 +6,7 @@ What cannot be read (0000-00-00, 2023-13-45, 光绪一百年) is unknown, never 
 import re
 from datetime import date
 
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Passage
 
 ERAS: dict[str, tuple[int, int]] = {
@@ -42,21 +43,21 @@ _ZH_DIGITS = {
 }
 _NOT_YEAR_BEFORE = r"(?<![\d.,/$£€¥#-])(?<!公元前)(?<!西元前)(?<![^\W\d_]-)"
 _FOUR = r"(1[0-9]{3}|20[0-9]{2})"
-YEAR = re.compile(
+YEAR = late_pattern(
     rf"{_NOT_YEAR_BEFORE}(?<!前){_FOUR}(?![\d%]|[.,]\d|s\b|\s*(?:BCE?\b|B\.C\.)|年代|-\d{{1,2}}-\d)(?=年|\b|[^\w])"
     rf"|{_NOT_YEAR_BEFORE}{_FOUR}(?=-(?:0?[1-9]|1[0-2])-(?:0?[1-9]|[12]\d|3[01])(?!\d))"
 )
 """A year as a text states it: four digits from 1000 to 2099 that are no part of a longer number, an amount or a
 decade."""
 
-_ERA = re.compile(rf"({'|'.join(ERAS)})\s?(\d{{1,3}}|[元一二三四五六七八九十百]{{1,5}})\s?年")
-_ZH_YEAR = re.compile(r"(?<![〇零○一二三四五六七八九十百千万])([一二][〇零○一二三四五六七八九]{3})(?=年)")
-_SINCE = re.compile(
+_ERA = late_pattern(rf"({'|'.join(ERAS)})\s?(\d{{1,3}}|[元一二三四五六七八九十百]{{1,5}})\s?年")
+_ZH_YEAR = late_pattern(r"(?<![〇零○一二三四五六七八九十百千万])([一二][〇零○一二三四五六七八九]{3})(?=年)")
+_SINCE = late_pattern(
     r"(?:\bsince|\bever\s+since|\bfrom)\s+(?:\w+\s+){0,2}$|自从?\s*$|从\s*$|\b(?:born|founded|established|built|created|opened|incorporated|formed|constructed|settled|chartered|begun|started|constructed|dating|dates)\b[^.;]{0,30}$"
     r"|\b(?:founding|establishment|creation|foundation|birth)\s+(?:of\s+\w+\s+)?in\s+$|(?:始建于|创办于|创建于|成立于|建于|生于|创立于|设立于|建成于|出生于|[（(])\s*$",
     re.IGNORECASE,
 )
-_SINCE_AFTER = re.compile(
+_SINCE_AFTER = late_pattern(
     r"^年?(?:\d{1,2}月)?(?:\d{1,2}日)?(?:以来|起|至今|[^，。；]{0,6}(?:出生|成立|创办|创建|创立|建成|始建|设立|建立|诞生))|^\s*(?:[–—－~]|-(?!\d{1,2}-\d))"
 )
 

@@ -95,6 +95,10 @@ def scale(vector: Hits, factor: float) -> Hits:
     return tuple(value * factor for value in vector)
 
 
+_Piece = tuple[str, int, int, Hits]
+"""A sentence, its start and end in the text, and the terms that it holds."""
+
+
 @dataclass(frozen=True)
 class _Cut:
     """A passage cut into sentences, each with its offsets, its terms and its folded text.
@@ -106,8 +110,8 @@ class _Cut:
     text: str
     name: str
     title: Hits
-    pieces: list[tuple[str, int, int, Hits]]
-    folded: list[str]
+    pieces: tuple[_Piece, ...]
+    folded: tuple[str, ...]
 
 
 def gather(question: Question, passages: Sequence[Passage], settings: RuleSettings | None = None) -> Evidence:
@@ -127,15 +131,14 @@ def gather(question: Question, passages: Sequence[Passage], settings: RuleSettin
 def _cut(question: Question, passage: Passage) -> _Cut:
     # One question reads each passage several times: to judge, to check the claims, to cite. Books are not worth keeping.
     read = _kept_reading if len(passage.text) <= 20_000 else _reading
-    clean, pieces = read(question.terms, passage.text)
-    name = "" if is_instruction(passage.title) else passage.title
-    folded = [fold(piece[0]) for piece in pieces]
-    return _Cut(passage, clean, name, hits(question.terms, name), list(pieces), folded)
+    clean, pieces, folded = read(question.terms, passage.text)
+    name, title = _kept_title(question.terms, passage.title)
+    return _Cut(passage, clean, name, title, pieces, folded)
 
 
-def _reading(terms: tuple[Term, ...], text: str) -> tuple[str, tuple[tuple[str, int, int, Hits], ...]]:
-    """The text with spaces for its instructions, and the other sentences with the terms that each holds."""
-    pieces: list[tuple[str, int, int, Hits]] = []
+def _reading(terms: tuple[Term, ...], text: str) -> tuple[str, tuple[_Piece, ...], tuple[str, ...]]:
+    """The text with spaces for its instructions, and the other sentences with the terms that each holds, and folded."""
+    pieces: list[_Piece] = []
     kept: list[str] = []
     before, position = "", 0
     for piece, start, end in stretches(text):
@@ -147,10 +150,17 @@ def _reading(terms: tuple[Term, ...], text: str) -> tuple[str, tuple[tuple[str, 
         else:
             pieces.append((piece, start, end, hits(terms, piece)))
         before = piece
-    return "".join([*kept, text[position:]]), tuple(pieces)
+    return "".join([*kept, text[position:]]), tuple(pieces), tuple(fold(piece[0]) for piece in pieces)
+
+
+def _title(terms: tuple[Term, ...], title: str) -> tuple[str, Hits]:
+    """The title and the terms that it holds; an instruction is none."""
+    name = "" if is_instruction(title) else title
+    return name, hits(terms, name)
 
 
 _kept_reading = lru_cache(maxsize=512)(_reading)
+_kept_title = lru_cache(maxsize=512)(_title)
 
 
 def _weights(question: Question, own: list[Hits]) -> Hits:
@@ -163,9 +173,7 @@ def _weights(question: Question, own: list[Hits]) -> Hits:
     return tuple(term.weight * (1 - sum(h[i] > 0 for h in own) / (2 * size)) for i, term in enumerate(question.terms))
 
 
-def _lines(
-    index: int, title: Hits, page: Hits, linked: Hits, cut: list[tuple[str, int, int, Hits]]
-) -> tuple[Line, ...]:
+def _lines(index: int, title: Hits, page: Hits, linked: Hits, cut: tuple[_Piece, ...]) -> tuple[Line, ...]:
     around = merge(scale(title, TITLE), scale(page, PAGE))
     lines = []
     for i, (text, start, end, own) in enumerate(cut):

@@ -6,6 +6,7 @@ from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.values import Span, amount
 from reflective_rag.programs.rules.words import BODIES_EN, COMMON_NOUNS_EN, DEMONYM
+from reflective_rag.signatures.patterns import late_pattern
 
 KIND, CUE, EXPECTED, REPEATS, OPENING, LIFE, ANCHOR = 0.3, 0.12, 0.3, 0.35, 0.25, 0.4, 0.3
 """Bonuses and (REPEATS, OPENING) penalties: a span of the kind asked for; one after a telling word; one with the
@@ -26,21 +27,21 @@ _CUES_ZH = {
     "thing": r"(?:是|为|叫|称|即|“|《|「|：|一名|一位|一种|一个)$",
     "number": r"(?:达|为|是|共|约|至|有|到)$",
 }
-_WORD = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
-_SKIP_BEFORE = re.compile(r"[\s了在于是为由被的从叫作做到过：:“「《\"]{1,4}$")
-_SKIP_AFTER = re.compile(r"^[\s了所来”」》\"]{1,3}")
-_DEMONYM = re.compile(DEMONYM)
-_DASH = re.compile(r"^\s*[^\w]{0,2}\s*[-–—－~至]+")
-_DASH_BEFORE = re.compile(r"[-–—－~至]+\s*[^\w]{0,2}\s*(?:\d{1,2}\s)?$")
-_PERCENT_ASKED = re.compile(r"\b(?:percent|percentage|proportion|rate)\b|率|比例|百分|增长|增幅|占比", re.IGNORECASE)
+_WORD = late_pattern(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
+_SKIP_BEFORE = late_pattern(r"[\s了在于是为由被的从叫作做到过：:“「《\"]{1,4}$")
+_SKIP_AFTER = late_pattern(r"^[\s了所来”」》\"]{1,3}")
+_DEMONYM = late_pattern(DEMONYM)
+_DASH = late_pattern(r"^\s*[^\w]{0,2}\s*[-–—－~至]+")
+_DASH_BEFORE = late_pattern(r"[-–—－~至]+\s*[^\w]{0,2}\s*(?:\d{1,2}\s)?$")
+_PERCENT_ASKED = late_pattern(r"\b(?:percent|percentage|proportion|rate)\b|率|比例|百分|增长|增幅|占比", re.IGNORECASE)
 _PERCENT = frozenset(("%", "‰", "percent", "per cent", "个百分点"))
-_MONEY_ASKED = re.compile(
+_MONEY_ASKED = late_pattern(
     r"\b(?:revenue|cost|costs|price|money|budget|salary|profit|income|gross|grossed|fees?)\b|钱|收入|营收|票房|金额|价格|售价|利润|资金|经费|费用",
     re.IGNORECASE,
 )
-_MONEY = re.compile(r"[$£€¥元]|美元|dollar|euro|pound|yuan", re.IGNORECASE)
-_PEOPLE_ASKED = re.compile(r"\bpopulation\b|\bhow many people\b|人口|多少人|人数|几个人", re.IGNORECASE)
-_HOW_MANY = re.compile(r"\bhow many\s+(?:[a-z]+\s+)?([a-z]+)", re.IGNORECASE)
+_MONEY = late_pattern(r"[$£€¥元]|美元|dollar|euro|pound|yuan", re.IGNORECASE)
+_PEOPLE_ASKED = late_pattern(r"\bpopulation\b|\bhow many people\b|人口|多少人|人数|几个人", re.IGNORECASE)
+_HOW_MANY = late_pattern(r"\bhow many\s+(?:[a-z]+\s+)?([a-z]+)", re.IGNORECASE)
 
 
 def fit(question: Question, text: str, span: Span, title: str = "") -> float:

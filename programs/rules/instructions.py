@@ -3,8 +3,10 @@
 import re
 import unicodedata
 
-_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]")
-_TITLES_ZH = re.compile(r"《[^》]{0,60}》")
+from reflective_rag.signatures.patterns import late_pattern
+
+_INVISIBLE = late_pattern(r"[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]")
+_TITLES_ZH = late_pattern(r"《[^》]{0,60}》")
 _MAX = 2_000
 """Longest stretch that is looked at, in characters: an order is short."""
 
@@ -15,7 +17,7 @@ _START = r"(?:^|[.!?:;,\"“”'‘(\[<>*#|{}\n-]\s*|\b(?:please|now|just|and|th
 _STRICT = r"(?:^\W*|[.!?:\"“\n]\s*|\b(?:please|now|just|simply|instead|must|should|immediately)\s+)"
 _ROLE = r"(?:system|assistant|user|human|instructions?|prompt|admin|important\s+instructions?)"
 
-_ORDERS_EN = re.compile(
+_ORDERS_EN = late_pattern(
     rf"{_START}(?:ignore|disregard|forget|override|bypass|overlook|skip|discard)\s+(?:(?:all|any|the|your|my|these|those|every|everything|of|other|what)\s+){{0,3}}"
     r"(?:previous|above|prior|preceding|earlier|foregoing|other|existing|following|instructions?|context|passages?|evidence|prompts?|rules|documents?|sources?|question|is\s+above|said|before)\b"
     rf"|^\W*(?:\[|<\|?|#+\s*)?{_ROLE}(?:\s+(?:prompt|message|note|override))?\s*(?:\|?>|\])?\s*[:：]"
@@ -30,13 +32,13 @@ _ORDERS_EN = re.compile(
     rf"|{_STRICT}(?:act\s+as|pretend\s+(?:that\s+you|you|to\s+be\s+an?\s+(?:ai|assistant|\w+\s+model)))\b|\bas\s+an\s+ai\s+(?:language\s+)?model\b",
     re.IGNORECASE,
 )
-_ANSWER_LINE = re.compile(
+_ANSWER_LINE = late_pattern(
     r"^\W*(?:(?:the\s+)?(?:correct|final|right|true|only|best)\s+answer\s*(?:is\b|[:：=])|answer\s*[:：=]|(?:the\s+)?answer\s+(?:is|to\s+(?:the|this|every|any|your)\s+question)\b"
     r"|(?:正确|标准|最终|参考|唯一)?(?:答案|回答)\s*(?:是|为|应为|应该是|[:：]))",
     re.IGNORECASE,
 )
 _SAY_ZH = r"(?:回答|回复|输出|答复|作答|打印|返回|重复|声称|判定|判断为|标记为|说)"
-_ORDERS_ZH = re.compile(
+_ORDERS_ZH = late_pattern(
     r"(?:^|[，。！？；：、,!?;:“”\"'‘（(\s]|请|你|您|并|必须|务必|应|要)(?:请|先|现在|立即|完全)?(?:忽略|无视|忽视|忘记|忘掉|不要理会|不要管|不用管|不必理会|抛开|跳过|丢弃|放弃)(?:掉|了)?.{0,12}?"
     r"(?:以上|上面|上述|之前|前面|先前|此前|前述|其他|其它|原有|以下|指令|指示|提示|提示词|段落|规则|命令)"
     r"|(?:请|务必|必须|只需|(?:你|您)(?:必须|应该|应当|只能|要|务必|需要|只需))(?:你|您|务必|必须|只需|只能|只|仅|直接|一律|应该|应当|都|要|现在|立即|立刻|始终|总是|这样){0,4}"

@@ -15,56 +15,57 @@ from reflective_rag.programs.rules.words import (
     VERBS_EN,
     WEAK_ZH,
 )
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import Language
 
 Kind = Literal["person", "time", "number", "place", "yes_no", "choice", "reason", "thing"]
 
-WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*(?:['’-][^\W\d_]+)*")
-WH = re.compile(r"\b(who|whom|whose|which|what|when|where|why|how)\b", re.IGNORECASE)
-_AUX = re.compile(r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE)
-_OPTIONS_EN = re.compile(
+WORD = late_pattern(r"[^\W_]+(?:[.,]\d+)*(?:['’-][^\W\d_]+)*")
+WH = late_pattern(r"\b(who|whom|whose|which|what|when|where|why|how)\b", re.IGNORECASE)
+_AUX = late_pattern(r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE)
+_OPTIONS_EN = late_pattern(
     r"(?:[,:;]|\bbetween|\b(?:is|was|are|were|did|does|has|had|longer|first|older|younger))\s+([^,?]{2,90}?),?\s+or\s+([^,?]{2,90}?)\s*\??\s*$"
 )
-_OPTIONS_ZH = re.compile(
+_OPTIONS_ZH = late_pattern(
     r"^(?:请问|在)?(.{2,40}?)(?:和|与|跟|还是|或)(?!平)(.{2,40}?)(?:相比)?[，,、]?(?:两者)?(?:之中|中|之间)?(?:哪一?[个部座家位所条支本]|谁|哪)(?:.{0,8})(?:更|最|先|早|晚|较)"
 )
-_OPEN_WH = re.compile(r"\W*(?:what|how|when|where|why)\b", re.IGNORECASE)
-_YES_NO_ZH = re.compile(r"吗[？?！!。\s]*$|是否|是不是|有没有|能否|会不会|可否|对不对")
-_HOW_MANY = re.compile(
+_OPEN_WH = late_pattern(r"\W*(?:what|how|when|where|why)\b", re.IGNORECASE)
+_YES_NO_ZH = late_pattern(r"吗[？?！!。\s]*$|是否|是不是|有没有|能否|会不会|可否|对不对")
+_HOW_MANY = late_pattern(
     r"\bhow\s+(?:many|much|old|long|far|tall|high|large|big|deep|wide|heavy|fast)\b|\bwhat\s+(?:is|was|were|are)?\s*(?:the\s+)?(?:total\s+|average\s+)?(?:percentage|percent|number|population|proportion|price|revenue|height|length|amount|area|age|score)\b",
     re.IGNORECASE,
 )
 _ZH_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("reason", re.compile(r"为什么|为何|怎么(?!样)|如何|原因是?什么")),
+    ("reason", late_pattern(r"为什么|为何|怎么(?!样)|如何|原因是?什么")),
     (
         "time",
-        re.compile(
+        late_pattern(
             r"什么时候|什么时间|何时|哪一?年|哪一?天|哪一?月|几月|几号|几几年|哪个(?:世纪|年代|月|朝代)|年份|(?:时间|日期)(?:是(?:什么|多少|哪)|为|[？?]?$)|(?:时间|日期)(?:和|与|及)"
         ),
     ),
     (
         "place",
-        re.compile(
+        late_pattern(
             r"哪里|哪儿|何处|何地|什么地[方点]|在哪|哪一?[个座](?:城市|国家|省份?|地[方区点]|州|县|市|镇|岛|区)|哪国|哪(?:省|市|县)|(?:地点|地址|首都|首府)(?:是(?:什么|哪)|[？?]?$)|位于[？?]?$"
         ),
     ),
     (
         "number",
-        re.compile(
+        late_pattern(
             r"多少|几(?![乎何])|多[大高长远久重宽深快]|第几|百分之几|(?:率|量|额|人数|人口|数量|收入|票房|价格|营收|面积|高度|长度)[？?]?$"
         ),
     ),
     (
         "person",
-        re.compile(
+        late_pattern(
             r"谁|哪一?位|何人|什么人|哪个人|哪一?名|(?:作者|导演|主演|总统|总理|首相|市长|主席|校长|创始人|发明人|教练)(?:是|有)?(?:什么|哪些)?[？?]?$"
         ),
     ),
 )
-_WHICH_ZH = re.compile(r"(?:哪一?[些个家所部种座支位款条本项场次艘届款首]?|什么)(?P<noun>[㐀-䶿一-鿿]{1,6})")
-_WHAT_IS_NOUN = re.compile(r"\s+(?:is|was|are|were)\s+the\s+((?:[a-z-]+\s+){1,2}?)(?:of|for|in|that|behind)\b")
-_POSSESSED = re.compile(r"['’]s\s+((?:[a-z]+\s+)?[a-z]+)\s*\?*\s*$")
-_NOUN_OF_END = re.compile(r"\bthe\s+([a-z]+)\s+of\s*\?*\s*$")
+_WHICH_ZH = late_pattern(r"(?:哪一?[些个家所部种座支位款条本项场次艘届款首]?|什么)(?P<noun>[㐀-䶿一-鿿]{1,6})")
+_WHAT_IS_NOUN = late_pattern(r"\s+(?:is|was|are|were)\s+the\s+((?:[a-z-]+\s+){1,2}?)(?:of|for|in|that|behind)\b")
+_POSSESSED = late_pattern(r"['’]s\s+((?:[a-z]+\s+)?[a-z]+)\s*\?*\s*$")
+_NOUN_OF_END = late_pattern(r"\bthe\s+([a-z]+)\s+of\s*\?*\s*$")
 _TIME_NOUNS = frozenset("year date day month decade century time era birthday".split())
 
 

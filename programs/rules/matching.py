@@ -5,7 +5,6 @@ is searched for the
 word and, for partial credit, for its bigrams, so that a wrong cut in the text (1936年出|生于) cannot hide a match.
 """
 
-import re
 import threading
 import unicodedata
 from collections.abc import Iterable
@@ -14,20 +13,21 @@ from functools import cache, lru_cache
 from typing import Any
 
 from reflective_rag.programs.rules.words import DEMONYM, SYNONYMS_EN, SYNONYMS_ZH
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import tokenize
 
-_CJK = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
-_SCRIPTS = re.compile(
+_CJK = late_pattern(r"[㐀-䶿一-鿿豈-﫿]")
+_SCRIPTS = late_pattern(
     r"(?<=[㐀-䶿一-鿿豈-﫿])(?=[^\W_㐀-䶿一-鿿豈-﫿])|(?<=[^\W_㐀-䶿一-鿿豈-﫿])(?=[㐀-䶿一-鿿豈-﫿])"
 )
 """Where Chinese characters and a Latin word or number touch: OpenTable由Chuck is three words."""
 
 _local = threading.local()
 
-_LIFE_SPAN = re.compile(
+_LIFE_SPAN = late_pattern(
     r"[（(][^（()）]{0,60}\d{4}[^（()）\d]{0,3}(?:\d{1,2}[月日]){0,2}\s?[-–—－~至]{1,2}[^（()）]{0,16}\d{4}"
 )
-_IS_A = re.compile(rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:[a-z-]+\s+)?{DEMONYM}\b")
+_IS_A = late_pattern(rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:[a-z-]+\s+)?{DEMONYM}\b")
 # What a sentence says without the word: "X (1 May 1900 – 2 June 1980)" was born and died, "X is an American actor" has a nationality and a trade.
 _IMPLIED = (
     (_LIFE_SPAN, ("born", "die"), " 出生 去世"),

@@ -3,8 +3,6 @@
 Offsets are into the text given.
 """
 
-import re
-
 from reflective_rag.programs.rules.dates import ERAS
 from reflective_rag.programs.rules.matching import has_cjk, segmenter
 from reflective_rag.programs.rules.values import Span, SpanKind
@@ -17,10 +15,11 @@ from reflective_rag.programs.rules.words import (
     TRANSLITERATION_ZH,
     WEEKDAYS,
 )
+from reflective_rag.signatures.patterns import late_pattern
 
-_QUOTED = re.compile(r"《([^》]{1,60})》|“([^”]{1,60})”|「([^」]{1,60})」|『([^』]{1,60})』|\"([^\"]{1,60})\"")
-_WORD = re.compile(r"\w+(?:[.'’&–-]\w+)*(?:(?<=\b\w)\.)?")
-_LINKS = frozenset("of the de von van der den di da la le du del bin al el y & for at ibn st".split())
+_QUOTED = late_pattern(r"《([^》]{1,60})》|“([^”]{1,60})”|「([^」]{1,60})」|『([^』]{1,60})』|\"([^\"]{1,60})\"")
+_WORD = late_pattern(r"\w+(?:[.'’&–-]\w+)*(?:(?<=\b\w)\.)?")
+LINKS = frozenset("of the de von van der den di da la le du del bin al el y & for at ibn st".split())
 _ZH_NAME_TAGS: dict[str, SpanKind] = {
     "nr": "person",
     "nrt": "person",
@@ -49,7 +48,7 @@ _COMPOUND_SURNAMES = (
     "令狐",
     "端木",
 )
-_DOTTED = re.compile(rf"[{TRANSLITERATION_ZH}A-Z]{{1,7}}(?:[·•・‧∙][{TRANSLITERATION_ZH}A-Z]{{1,8}})+")
+_DOTTED = late_pattern(rf"[{TRANSLITERATION_ZH}A-Z]{{1,7}}(?:[·•・‧∙][{TRANSLITERATION_ZH}A-Z]{{1,8}})+")
 
 
 def quoted(text: str) -> list[Span]:
@@ -83,7 +82,7 @@ def _names_en(text: str) -> list[Span]:
             word = words[j][0]
             if _is_name_word(word) or (word.isdigit() and len(word) < 4 and j - last == 1):
                 last = j
-            elif word.lower() not in _LINKS and not word[0].isupper():
+            elif word.lower() not in LINKS and not word[0].isupper():
                 break
         start, end = words[i][1], words[last][2]
         name = text[start:end].removesuffix("'s").removesuffix("’s")
@@ -118,6 +117,17 @@ def _names_zh(text: str) -> list[Span]:
         i = j + 1
     kept = [span for span in spans if not any(d.start < span.end and span.start < d.end for d in dotted)]
     return sorted(kept + dotted, key=lambda span: span.start)
+
+
+def is_person_zh(text: str) -> bool:
+    """Whether a Chinese text has the form of a person's name: a family name and one or two characters, or a foreign one.
+
+    The segmenter tags much else as a person (公开赛, 桂冠).
+    """
+    if _DOTTED.fullmatch(text) or text.startswith(_COMPOUND_SURNAMES):
+        return len(text) <= 30
+    own = 2 <= len(text) <= 3 and text[0] in SURNAMES_ZH
+    return own or (2 <= len(text) <= 6 and all(c in TRANSLITERATION_ZH for c in text))
 
 
 def _tagged(text: str) -> list[tuple[str, str, int, int]]:

@@ -1,10 +1,10 @@
 """Words that exclude each other, and words that narrow what a statement is about. English and Chinese."""
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from reflective_rag.programs.rules.matching import fold
+from reflective_rag.signatures.patterns import late_pattern
 
 _PAIRS_EN = (
     (
@@ -77,11 +77,11 @@ _PAIRS_ZH = (
     ("(?<!不)安全", "不安全|危险"),
 )
 _CLASSES = (
-    *((re.compile(rf"\b(?:{a})\b"), re.compile(rf"\b(?:{b})\b")) for a, b in _PAIRS_EN),
-    *((re.compile(a), re.compile(b)) for a, b in _PAIRS_ZH),
+    *((late_pattern(rf"\b(?:{a})\b"), late_pattern(rf"\b(?:{b})\b")) for a, b in _PAIRS_EN),
+    *((late_pattern(a), late_pattern(b)) for a, b in _PAIRS_ZH),
 )
 
-_SCOPES = re.compile(
+_SCOPES = late_pattern(
     r"\b(?:metropolitan|metro|urban|rural|suburban|greater|county|district|province|provincial|statewide|nationwide|national|domestic|worldwide|international|global|overseas|downtown"
     r"|estimated|estimates?|projected|projection|forecast|preliminary|provisional|revised|census|unofficial"
     r"|northern|southern|eastern|western|northeastern|northwestern|southeastern|southwestern|north|south|east|west|upper|lower|central|inner|outer"
@@ -96,7 +96,7 @@ _SCOPES = re.compile(
 )
 
 
-_RESTRICTION = re.compile(
+_RESTRICTION = late_pattern(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|(?:public\s+|bank\s+)?holidays?|christmas|easter"
     r"|winter|summer|spring|autumn|night|nights|morning|afternoon|evening|midday|noon|except|unless|if|when|during|temporarily)\b"
     r"|(?:周|星期|礼拜)[一二三四五六日天末]|周末|节假日|工作日|冬季|夏季|春季|秋季|夜间|晚上|上午|下午|早上|中午|除非|如果|期间|暂时",

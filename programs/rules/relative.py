@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from reflective_rag.programs.rules.dates import numeral
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import TimeScope
 
 _I = re.IGNORECASE
 _COUNT_EN = "one two three four five six seven eight nine ten".split()
 _N_EN = rf"(\d{{1,3}}|an?|{'|'.join(_COUNT_EN)})"
 _N_ZH = r"(\d{1,3}|[一二两三四五六七八九十]{1,3})"
-_SINCE = re.compile(r"(?:\b(?:since|after)\s+|自从?\s*|从\s*)$", _I)
+_SINCE = late_pattern(r"(?:\b(?:since|after)\s+|自从?\s*|从\s*)$", _I)
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,15 @@ def _year_back(today: date, back: int) -> tuple[date, date]:
 
 _Bounds = Callable[[date, int], tuple[date, date]]
 _RELATIVE: tuple[tuple[re.Pattern[str], TimeScope, _Bounds, int | None], ...] = (
-    (re.compile(r"大前年"), "as_of", _year_back, 3),
-    (re.compile(r"\bthe year before last\b|(?<![之以年月日天])前年(?![度轻青少幼代级产])", _I), "as_of", _year_back, 2),
+    (late_pattern(r"大前年"), "as_of", _year_back, 3),
     (
-        re.compile(
+        late_pattern(r"\bthe year before last\b|(?<![之以年月日天])前年(?![度轻青少幼代级产])", _I),
+        "as_of",
+        _year_back,
+        2,
+    ),
+    (
+        late_pattern(
             r"(?<!his )(?<!her )(?<!the )(?<!its )(?<!their )\blast year\b|\ba year ago\b|去年|上一年(?![级代])|上一?年度",
             _I,
         ),
@@ -72,23 +78,23 @@ _RELATIVE: tuple[tuple[re.Pattern[str], TimeScope, _Bounds, int | None], ...] = 
         _year_back,
         1,
     ),
-    (re.compile(r"(?<!the )\bnext year\b|明年", _I), "as_of", _year_back, -1),
-    (re.compile(r"\bthis year\b|今年|本年度", _I), "as_of", _year_back, 0),
-    (re.compile(r"\blast month\b|上个?月", _I), "as_of", _months_back, 1),
-    (re.compile(r"\bthis month\b|这个月|本月", _I), "as_of", _months_back, 0),
-    (re.compile(r"\blast week\b|上个?(?:星期|周)", _I), "as_of", _week, 1),
-    (re.compile(r"\bthis week\b|这个?(?:星期|周)|本周", _I), "as_of", _week, 0),
-    (re.compile(r"\byesterday\b|昨天|昨日", _I), "as_of", lambda today, n: (today - timedelta(days=n),) * 2, 1),
-    (re.compile(rf"\b{_N_EN} years? ago\b|{_N_ZH}年(?:以|之)?前", _I), "as_of", _year_back, None),
-    (re.compile(rf"\b{_N_EN} months? ago\b|{_N_ZH}个月(?:以|之)?前", _I), "as_of", _months_back, None),
+    (late_pattern(r"(?<!the )\bnext year\b|明年", _I), "as_of", _year_back, -1),
+    (late_pattern(r"\bthis year\b|今年|本年度", _I), "as_of", _year_back, 0),
+    (late_pattern(r"\blast month\b|上个?月", _I), "as_of", _months_back, 1),
+    (late_pattern(r"\bthis month\b|这个月|本月", _I), "as_of", _months_back, 0),
+    (late_pattern(r"\blast week\b|上个?(?:星期|周)", _I), "as_of", _week, 1),
+    (late_pattern(r"\bthis week\b|这个?(?:星期|周)|本周", _I), "as_of", _week, 0),
+    (late_pattern(r"\byesterday\b|昨天|昨日", _I), "as_of", lambda today, n: (today - timedelta(days=n),) * 2, 1),
+    (late_pattern(rf"\b{_N_EN} years? ago\b|{_N_ZH}年(?:以|之)?前", _I), "as_of", _year_back, None),
+    (late_pattern(rf"\b{_N_EN} months? ago\b|{_N_ZH}个月(?:以|之)?前", _I), "as_of", _months_back, None),
     (
-        re.compile(rf"\b(?:past|last|previous) {_N_EN} years\b|(?:最?近|过去)(?:的)?{_N_ZH}年(?!代)", _I),
+        late_pattern(rf"\b(?:past|last|previous) {_N_EN} years\b|(?:最?近|过去)(?:的)?{_N_ZH}年(?!代)", _I),
         "between",
         _span,
         None,
     ),
-    (re.compile(r"\bthe (?:past|last) decade\b|近十年", _I), "between", _span, 10),
-    (re.compile(r"\b(?:in )?recent years\b|近年来?|近些年|近几年", _I), "between", _span, 5),
+    (late_pattern(r"\bthe (?:past|last) decade\b|近十年", _I), "between", _span, 10),
+    (late_pattern(r"\b(?:in )?recent years\b|近年来?|近些年|近几年", _I), "between", _span, 5),
 )
 """Pattern, scope, bounds as a function of today and a count, and the count (None: it stands in the pattern's group)."""
 

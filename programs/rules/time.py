@@ -4,9 +4,9 @@ import re
 from datetime import date, timedelta
 
 from reflective_rag.programs.rules.dates import YEAR, located_years
-from reflective_rag.programs.rules.lazy import LazyPattern
 from reflective_rag.programs.rules.relative import TimeExpression, relative
 from reflective_rag.programs.rules.words import OFFICES_EN, OFFICES_ZH
+from reflective_rag.signatures.patterns import late_pattern
 
 __all__ = ["TimeExpression", "time_expression"]
 
@@ -27,48 +27,48 @@ _PART = r"(?:(?:early|mid|late|(?:the\s+)?(?:start|beginning|middle|end)\s+of)[\
 _DATE = rf"(?:the\s+)?{_PART}?(?:{_DAY}|{_MONTH},?\s+(?:of\s+)?)?(?:the\s+year\s+)?{_YEAR}"
 _DATE_ZH = r"(1[0-9]{3}|20[0-9]{2})(?!\d)\s*年?(?:\s*\d{1,2}\s*月份?(?:\s*\d{1,2}\s*[日号])?)?"
 _SPAN_ZH = r"(?:到|至|—|–|-|~)"
-_BETWEEN = LazyPattern(
+_BETWEEN = late_pattern(
     rf"(?:between|from)\s+{_DATE}\s+(?:and|to|until|till|through)\s+{_DATE}{_NO_COUNT}"
     rf"|{_DATE_ZH}\s*{_SPAN_ZH}\s*(1[0-9]{{3}}|20[0-9]{{2}})\s*年(?!代)",
     _I,
 )
-_TO_NOW = LazyPattern(
+_TO_NOW = late_pattern(
     rf"\bfrom\s+{_DATE}\s+(?:up\s+)?(?:to|until|till|through)\s+(?:now|today|the\s+present|present)\b"
     rf"|{_DATE_ZH}\s*{_SPAN_ZH}\s*(?:现在|如今|今天|目前|今)",
     _I,
 )
-_BEFORE = LazyPattern(
+_BEFORE = late_pattern(
     rf"\b(?:before|prior\s+to|until|till)\s+{_DATE}{_NO_COUNT}|{_DATE_ZH}\s*(?:以前|之前|前(?![后任]))", _I
 )
-_UP_TO = LazyPattern(rf"\b(?:up\s+(?:to|until)|through|no\s+later\s+than)\s+{_DATE}{_NO_COUNT}", _I)
-_AFTER = LazyPattern(
+_UP_TO = late_pattern(rf"\b(?:up\s+(?:to|until)|through|no\s+later\s+than)\s+{_DATE}{_NO_COUNT}", _I)
+_AFTER = late_pattern(
     rf"\b(?:after|since)\s+{_DATE}{_NO_COUNT}|{_DATE_ZH}\s*(?:以后|之后|以来|后(?!期))|自\s*{_DATE_ZH}\s*起", _I
 )
-_AS_OF = LazyPattern(
+_AS_OF = late_pattern(
     rf"\b(?:as\s+of|in|during|by|by\s+the\s+end\s+of)\s+{_DATE}|\bon\s+(?:the\s+)?{_DAY}{_YEAR}"
     rf"|(?:截至|截止|截止到|到了?)\s*{_DATE_ZH}|(1[0-9]{{3}}|20[0-9]{{2}})\s*年(?!代)",
     _I,
 )
-_DECADE = LazyPattern(
+_DECADE = late_pattern(
     r"\b(?:(?:in|during|of|from|since|before|after|by)\s+)?the\s+(?:(?:early|mid|late)[\s-]+)?(?P<en>(?:1[0-9]|20)[0-9]0)['’]?s\b"
     r"|(?P<full>(?:1[0-9]|20)[0-9]0)年代"
     r"|(?:(?P<last>上(?:个)?世纪)|(?<!\d)(?P<century>\d{2})世纪)?(?<![\d年])(?P<short>[1-9]0|[二三四五六七八九]十)年代"
 )
 _ZH_TENS = "一二三四五六七八九"
-_NOW = LazyPattern(
+_NOW = late_pattern(
     r"\b(?:currently|(?<!electric )(?<!alternating )(?<!direct )(?<!ocean )current|(?<!what is )(?<!which is )(?<!that is )(?<!what are )now(?!\s+(?:known|called|part|in)\b)"
     r"|nowadays|today(?!['’]s\s+[A-Z])|latest|newest|at present|at the moment|these days|as of now|(?-i:[Pp]resent[- ]day(?!\s+[A-Z]))|most recent(?:ly)?)\b"
     r"|目前|现在|当前|如今|现任|最新|眼下|今天|迄今|至今|时下|现时|当下|现阶段|仍(?:然)?(?:是|任|在任|担任)",
     _I,
 )
-_STILL = LazyPattern(
+_STILL = late_pattern(
     r"^(?:(?:who|what|which\s+\w+)\s+)?(?:is|are|does|do|has|have)\b.*?(?P<word>\b(?-i:still)\b)(?!\s+(?:life|lifes|image|images|water)\b)",
     _I,
 )
-_HOLDER = LazyPattern(
+_HOLDER = late_pattern(
     rf"\bwho(?:'s| is)\b.*\b(?:{OFFICES_EN})\b|(?:{OFFICES_ZH})是(?:谁|哪位)|谁是.*(?:{OFFICES_ZH})", _I
 )
-_ORDINAL = LazyPattern(
+_ORDINAL = late_pattern(
     r"\b(?:first|second|third|last|former|previous|outgoing|\d+(?:st|nd|rd|th))\b|第.{1,3}[任届位个]|首任|首位|前任|末代|第一|上[一]?[届任]",
     _I,
 )

@@ -6,6 +6,8 @@ Two such values exclude each other only where no number satisfies both.
 import re
 from typing import Literal
 
+from reflective_rag.signatures.patterns import late_pattern
+
 Hedge = Literal["", "about", "least", "most"]
 
 ROUNDING, YEARS_NEAR = 0.05, 5
@@ -14,30 +16,30 @@ ROUNDING, YEARS_NEAR = 0.05, 5
 _BEFORE: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
     (
         "most",
-        re.compile(
+        late_pattern(
             r"(?:\bup\s+to|\bat\s+most|\b(?:less|fewer|lower|earlier|no\s+more|not\s+more)\s+than|\bunder|\bbelow|\bbefore|\bby|\buntil|不足|不到|最多|至多|不超过|不多于|少于|低于)\s*[$£€¥]?$",
             re.IGNORECASE,
         ),
     ),
     (
         "least",
-        re.compile(
+        late_pattern(
             r"(?:\b(?:more|higher|larger|longer|greater|later|no\s+less|no\s+fewer|not\s+less)\s+than|\bat\s+least|\bover|\babove|\bexceed(?:s|ed|ing)?|\bafter|\bsince|超过|超|逾|多于|高于|大于|至少|不少于|不低于)\s*[$£€¥]?$",
             re.IGNORECASE,
         ),
     ),
     (
         "about",
-        re.compile(
+        late_pattern(
             r"(?:\b(?:about|around|approximately|approx\.?|roughly|circa|ca?\.|some|nearly|almost|close\s+to|an?\s+estimated)|约|大约|大概|近|将近|接近|几乎)\s*[$£€¥]?$",
             re.IGNORECASE,
         ),
     ),
 )
 _BEHIND: tuple[tuple[Hedge, re.Pattern[str]], ...] = (
-    ("about", re.compile(r"[^，。；,;]{0,3}(?:左右|上下|前后)|\s*(?:or\s+so)\b")),
-    ("least", re.compile(r"\s*(?:or\s+more\b|\+)|[余多]|[^，。；,;]{0,2}(?:以上|之后|以后)")),
-    ("most", re.compile(r"\s*or\s+(?:less|fewer)\b|[^，。；,;]{0,2}(?:以下|以内|之前|以前)")),
+    ("about", late_pattern(r"[^，。；,;]{0,3}(?:左右|上下|前后)|\s*(?:or\s+so)\b")),
+    ("least", late_pattern(r"\s*(?:or\s+more\b|\+)|[余多]|[^，。；,;]{0,2}(?:以上|之后|以后)")),
+    ("most", late_pattern(r"\s*or\s+(?:less|fewer)\b|[^，。；,;]{0,2}(?:以下|以内|之前|以前)")),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from reflective_rag.programs.rules.dates import located_years, numeral
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.words import MONTHS, NUMBER_WORDS, STOP_EN
+from reflective_rag.signatures.patterns import late_pattern
 
 SpanKind = Literal["number", "date", "person", "place", "name", "quoted", "phrase"]
 
@@ -27,7 +28,7 @@ class Span:
 
 
 _MONTH = rf"(?:{'|'.join(MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?)"
-_DATE = re.compile(
+_DATE = late_pattern(
     rf"{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:\s*,?\s*\d{{4}})?(?!\d)"
     rf"|(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?"
     rf"|{_MONTH},?\s+(?:of\s+)?\d{{4}}"
@@ -40,7 +41,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _SCALE = r"(?:hundred|thousand|million|billion|trillion|bn|m|k)\b"
-_NUMBER = re.compile(
+_NUMBER = late_pattern(
     rf"(?P<currency>[$£€¥]|US\$)?\s?(?<![\d.])(?P<digits>\d+(?:[ ,]\d{{3}}(?!\d))*(?:\.\d+)?)"
     rf"(?:[\s-]?(?P<scale>{_SCALE})|(?P<zh>[十百千万亿兆]+)(?P<rest>\d+[万千百])?)?(?:\s?(?P<percent>%|‰|percent\b|per cent\b))?",
     re.IGNORECASE,
@@ -56,15 +57,15 @@ _POWERS_EN = {
     "trillion": 1e12,
 }
 _POWERS_ZH = {"十": 1e1, "百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "兆": 1e12}
-_WORD_NUMBER = re.compile(
+_WORD_NUMBER = late_pattern(
     rf"\b(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})(?:[\s-](?:{'|'.join(NUMBER_WORDS)}))*\b",
     re.IGNORECASE,
 )
-_ZH_NUMBER = re.compile(
+_ZH_NUMBER = late_pattern(
     r"(?:百分之)?[零〇一二两三四五六七八九十百千万亿]+(?=[个人名位次种座所家部本条岁年天月只支队届级号米公里吨元]|多)"
 )
-_UNIT_EN = re.compile(r"[\s-]{0,2}([A-Za-z²³°]+)")
-_UNIT_ZH = re.compile(
+_UNIT_EN = late_pattern(r"[\s-]{0,2}([A-Za-z²³°]+)")
+_UNIT_ZH = late_pattern(
     r"\s?(分钟|小时|公分|人次|华里|光年|平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|公斤|千克|公顷|英里|英尺|个百分点|美元|人民币|欧元|英镑|日元|[㐀-䶿一-鿿])"
 )
 
