@@ -38,8 +38,11 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: setup ## answer, judge and compile on the bundled sample, offline
 	$(BIN)/python -m reflective_rag.experiments.demo
 
-test: setup ## all tests, offline; prints why any was skipped
-	$(BIN)/python -m pytest -q
+# One process per core, at most WORKERS: each holds DSPy, MLflow and LanceDB in memory. By file, so that what a file sets up
+# once (a store, an index, a model) is set up once. Without `-n` the tests run in one process, as pytest does by itself.
+WORKERS ?= 8
+test: setup ## all tests, offline, on up to 8 cores (WORKERS=2: on two); prints why any was skipped
+	$(BIN)/python -m pytest -q -n logical --maxprocesses $(WORKERS) --dist loadfile
 
 test-model: setup ## tests on a tiny local language model, fetched first
 	$(BIN)/python tests/tools/fetch_smollm2.py
@@ -63,7 +66,7 @@ wheel: setup ## build the wheel and try it in a clean environment outside the ch
 # Keeps the locked versions that still fit; `make lock UPGRADE=1` takes the newest that the bounds allow.
 lock: setup ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  --no-emit-index-url --no-emit-find-links --extra local --extra models --extra serve --group dev $(if $(UPGRADE),--upgrade) \
+	  --no-emit-index-url --no-emit-find-links --extra files --extra local --extra models --extra serve --group dev $(if $(UPGRADE),--upgrade) \
 	  pyproject.toml -o requirements.lock
 
 clean: ## remove caches and build output (not .venv)

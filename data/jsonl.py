@@ -63,6 +63,12 @@ def read_jsonl(path: str | Path, build: Callable[[dict[str, Any], int], T], *, l
     return built
 
 
+def parsed_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number and object of each line that is not blank, one at a time. Raises `LineError` and `DataError`."""
+    for number, raw in _lines(Path(path)):
+        yield number, _parse(raw)
+
+
 def describe(error: LineError | ValidationError) -> str:
     """`field: what was expected, what came` for every bad field of a line, the first ten of many."""
     if isinstance(error, LineError):

@@ -9,7 +9,7 @@ One line of a file, shortened:
 import hashlib
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from importlib.resources import files
@@ -166,18 +166,27 @@ def load_records(path: str | Path, *, limit: int | None = None, seed: int | None
         DataError: One error for the whole file, see `read_jsonl`.
         ConfigError: `limit` is below 1.
     """
-    if limit is not None and limit < 1:
-        raise ConfigError(f"`limit` must be at least 1, got {limit!r}. Leave it out to read every record.")
+    _check_limit(limit)
     first_line: dict[str, int] = {}
 
     def build(value: dict[str, Any], number: int) -> Record:
         return _record(value, number, Path(path).stem, first_line)
 
-    records = read_jsonl(path, build, limit=None if seed is not None else limit)
+    return chosen(read_jsonl(path, build, limit=None if seed is not None else limit), limit, seed)
+
+
+def chosen(records: list[Record], limit: int | None, seed: int | None) -> list[Record]:
+    """The first `limit` records, or with `seed` a random sample in their order. Raises `ConfigError` below 1."""
+    _check_limit(limit)
     if limit is None or limit >= len(records):
         return records
-    chosen = sorted(random.Random(seed).sample(range(len(records)), limit)) if seed is not None else range(limit)
-    return [records[index] for index in chosen]
+    places = sorted(random.Random(seed).sample(range(len(records)), limit)) if seed is not None else range(limit)
+    return [records[place] for place in places]
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise ConfigError(f"`limit` must be at least 1, got {limit!r}. Leave it out to read every record.")
 
 
 def load_corpus(path: str | Path) -> list[Passage]:
@@ -193,10 +202,9 @@ def load_corpus(path: str | Path) -> list[Passage]:
     passage_line: dict[str, tuple[int, str]] = {}
 
     def build(value: dict[str, Any], number: int) -> list[Passage]:
-        if "question" in value or "passages" in value:
+        if is_record(value):
             return [passage.to_passage() for passage in _record(value, number, Path(path).stem, record_line).passages]
-        labelled = LabelledPassage.model_validate(value)
-        passage = labelled.to_passage().model_copy(update={"metadata": labelled.extra | labelled.metadata})
+        (passage,) = line_passages(value)
         line, key = passage_line.setdefault(passage.id, (number, passage.key))
         if key != passage.key:
             raise LineError(
@@ -205,6 +213,19 @@ def load_corpus(path: str | Path) -> list[Passage]:
         return [passage]
 
     return pool(read_jsonl(path, build))
+
+
+def is_record(value: Mapping[str, Any]) -> bool:
+    """Whether a line of a corpus is a record; else it is a bare passage."""
+    return "question" in value or "passages" in value
+
+
+def line_passages(value: dict[str, Any]) -> list[Passage]:
+    """The passages of one line of a corpus, see `load_corpus`. Raises pydantic's `ValidationError`."""
+    if is_record(value):
+        return [passage.to_passage() for passage in Record.model_validate(value).passages]
+    labelled = LabelledPassage.model_validate(value)
+    return [labelled.to_passage().model_copy(update={"metadata": labelled.extra | labelled.metadata})]
 
 
 def _record(value: dict[str, Any], number: int, dataset: str, first_line: dict[str, int]) -> Record:

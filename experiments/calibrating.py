@@ -8,6 +8,7 @@ from typing import Any
 from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
 from reflective_rag.experiments.calibration_plots import save_plots
+from reflective_rag.experiments.registry import is_registered
 from reflective_rag.experiments.systems import System
 from reflective_rag.optimizers.calibration.cases import Correct
 from reflective_rag.optimizers.calibration.report import Report
@@ -33,6 +34,11 @@ def metric_and_column(correct: str) -> tuple[str | None, Correct]:
 
 def refuse_changes(artifact: Path | None, changed: bool) -> None:
     """Raise `ConfigError` where options would change an artefact: it would not be what the calibration is kept in."""
+    if artifact is not None and is_registered(artifact):
+        raise ConfigError(
+            f"a calibration is kept in the artefact, and `{artifact}` is a copy in the registry: calibrate the "
+            "artefact's folder, and promote that"
+        )
     if artifact is not None and changed:
         raise ConfigError(
             "`--option` and `--mode` cannot be used with `--artifact` here: the calibration holds for the artefact as "

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reflective_rag.experiments.plotting import new_figure, save_figure
 from reflective_rag.optimizers.calibration.curves import reliability, risk_coverage
 from reflective_rag.optimizers.calibration.report import Report
 
@@ -16,18 +17,13 @@ def save_plots(report: Report, folder: Path) -> list[Path]:
     probabilities = {"calibrated (held out)": report.held_out, "before": before}
     curves = {**probabilities, "top retrieval score": top}
     return [
-        *_saved(_reliability(probabilities, right), folder / "reliability"),
-        *_saved(_risk_coverage(curves, right), folder / "risk_coverage"),
+        *save_figure(_reliability(probabilities, right), folder / "reliability"),
+        *save_figure(_risk_coverage(curves, right), folder / "risk_coverage"),
     ]
 
 
 def _axes(title: str, x: str, y: str) -> tuple[Any, Any]:
-    # Without pyplot: no global state, no display, safe in threads.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.5, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure()
     axes = figure.add_subplot()
     axes.set(title=title, xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1))
     axes.grid(alpha=0.3)
@@ -54,13 +50,3 @@ def _risk_coverage(series: dict[str, Sequence[float]], right: Sequence[bool]) ->
     axes.axhline(1 - sum(right) / len(right), color="grey", linestyle="--", linewidth=1, label="all answered")
     axes.legend(loc="upper left", fontsize=8)
     return figure
-
-
-def _saved(figure: Any, stem: Path) -> list[Path]:
-    from matplotlib import rc_context
-
-    written = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
-    with rc_context({"svg.hashsalt": "reflective-rag"}):  # the same plot gives the same file
-        figure.savefig(written[0], dpi=150, metadata={"Software": None})
-        figure.savefig(written[1], metadata={"Date": None})
-    return written

@@ -60,7 +60,10 @@ class _Group(_PlainFlags, TyperGroup):
     """The commands, with every error turned into a line on stderr and an exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """As Typer; `--help` and `--version` print here."""
+        """As Typer, with `--debug` taken wherever it stands; `--help` and `--version` print here."""
+        own = args[: args.index("--")] if "--" in args else args
+        if "--debug" in own:
+            args = ["--debug", *(arg for arg in own if arg != "--debug"), *args[len(own) :]]
         with _one_line_errors(ctx):
             return super().parse_args(ctx, args)
 

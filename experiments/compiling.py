@@ -1,23 +1,26 @@
 """Compile a recipe: check everything, score, compile, score again, save the artefact, log the run."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reflective_rag.experiments.compile_report import CompileReport
+from reflective_rag.experiments.compile_results import log_compiled, save_compiled
+from reflective_rag.experiments.compile_runs import CompileRun, spent_by
 from reflective_rag.experiments.estimating import estimate
 from reflective_rag.experiments.jobs import Job, prepare
-from reflective_rag.experiments.models import asking, is_recording, model_named
+from reflective_rag.experiments.models import asking, model_named, ping
 from reflective_rag.experiments.optimizing import compiled_by
 from reflective_rag.experiments.recipes import Recipe
-from reflective_rag.experiments.reporting import chosen_by, flat_metrics, is_number, rows_of, scored_summary
+from reflective_rag.experiments.reporting import chosen_by, flat_metrics, rows_of
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
-from reflective_rag.optimizers.strategies import Compiled
-from reflective_rag.programs.artefacts import save_program
 from reflective_rag.programs.lm.capped import SpendingCap, cap_model
+from reflective_rag.programs.lm.kept import Kept
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
+from reflective_rag.signatures.errors import ReflectiveRAGError
 
 __all__ = ["CompileReport", "Progress", "Tracker", "flat_metrics", "rows_of", "run_compile"]
 
@@ -32,47 +35,39 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompileReport:
-    """What a compile did, or with `dry_run` would do."""
+class _Work:
+    """What a compile works with, once it may begin to spend."""
 
-    recipe: Recipe
-    lm: str
-    """`rules` where no model was asked."""
-    n: Mapping[str, int]
-    """Questions in train, val, dev and test."""
-    plan: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-    artifact: Path | None = None
-    run_id: str | None = None
-    before: Mapping[str, Evaluation] = field(default_factory=dict)
-    after: Mapping[str, Evaluation] = field(default_factory=dict)
-    chosen: Mapping[str, Any] = field(default_factory=dict)
-    report: Mapping[str, Any] = field(default_factory=dict)
-    dollars: float | None = None
-    """Spent, where a limit was set."""
+    job: Job
+    report: CompileReport
+    model: Model
+    cap: SpendingCap | None
+    run: CompileRun | None
+    kept: Sequence[Kept]
+    out: Path
+    tracker: Tracker
+    progress: Progress
 
-    def as_json(self) -> dict[str, Any]:
-        """Ready for `json.dumps`; `before` and `after` hold a summary for dev and test."""
-        return {
-            "artifact": str(self.artifact) if self.artifact else None,
-            "run_id": self.run_id,
-            "recipe": self.recipe.name,
-            "strategy": self.recipe.strategy,
-            "stage": self.recipe.stage,
-            "program": self.recipe.program,
-            "lm": self.lm,
-            "n": dict(self.n),
-            "before": self._summaries(self.before),
-            "after": self._summaries(self.after),
-            "plan": dict(self.plan),
-            "chosen": dict(self.chosen),
-            "report": dict(self.report),
-            "dollars": self.dollars,
-            "warnings": list(self.warnings),
-        }
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """`check` at the end of the block, also where that is an error, which may only follow from what it finds."""
+        try:
+            yield
+        except Exception:
+            self.check()
+            raise
+        self.check()
 
-    def _summaries(self, evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
-        return {split: scored_summary(evaluation, self.recipe.metric) for split, evaluation in evaluations.items()}
+    def check(self) -> None:
+        """Neither an optimizer nor a failed row may hide that replies were refused, unknown, lost or not to be had."""
+        if self.cap is not None:
+            self.cap.check()
+        if self.model.recording:
+            self.model.recording.check()
+        for kept in self.kept:
+            kept.check()
+            if kept.engine.failing:  # one bad request, or the end of all? One word tells.
+                _check_answers(kept)
 
 
 def run_compile(
@@ -82,6 +77,7 @@ def run_compile(
     out: Path,
     dry_run: bool = False,
     max_cost: float | None = None,
+    run: CompileRun | None = None,
     tracker: Tracker | None = None,
     progress: Progress = silent,
 ) -> CompileReport:
@@ -89,7 +85,8 @@ def run_compile(
 
     Args:
         dry_run: Only check and plan: no model is asked, nothing is indexed or written.
-        max_cost: Most dollars the model may cost.
+        max_cost: Most dollars the model may cost, in this attempt and earlier ones of `run`.
+        run: Keeps every reply, so that a killed compile can go on (see `compile_runs`); None keeps nothing.
         tracker: Opens the MLflow run; `tracking.tracked` unless given.
 
     Raises:
@@ -101,7 +98,8 @@ def run_compile(
     with (
         _all_paid_for(cap),
         asking(model),
-        prepare(recipe, model, out, dry_run=dry_run, progress=progress, cap=cap) as job,
+        prepare(recipe, model, out, dry_run=dry_run, progress=progress, cap=cap, keeps=run is not None) as job,
+        ExitStack() as opened,
     ):
         evaluated = len(job.data.dev) + len(job.data.test)
         report = CompileReport(
@@ -111,7 +109,43 @@ def run_compile(
             plan=estimate(job.task, job.strategy.plan(job.task), model, evaluated=evaluated),
             warnings=job.data.warnings,
         )
-        return report if dry_run else _compile(job, report, model, cap, out, tracker or _tracker(), progress)
+        if dry_run:
+            return report
+        job, model, kept = _keeping(opened, job, model, run, cap)
+        work = _Work(
+            job=job,
+            report=report,
+            model=model,
+            cap=cap,
+            run=run,
+            kept=kept,
+            out=out,
+            tracker=tracker or _tracker(),
+            progress=progress,
+        )
+        done = _compile(work)
+    if run is not None:
+        run.done()
+    return done
+
+
+def _keeping(
+    opened: ExitStack, job: Job, model: Model, run: CompileRun | None, cap: SpendingCap | None
+) -> tuple[Job, Model, Sequence[Kept]]:
+    """Job and model with every reply kept in the run's folder until `opened` ends; as they are without a run."""
+    if run is None:
+        return job, model, ()
+    run.begin(job.data.fingerprints())
+    own = {} if model.recording or model.is_rules else {"": model}  # the user's own recording keeps them already
+    by_role = opened.enter_context(run.keeping({**own, **job.task.models}))
+    kept = list({id(each.engine): each for each in by_role.values()}.values())
+    if cap is not None:
+        cap.spent += sum(each.dollars() for each in kept)
+    if "" in by_role:
+        model = by_role[""].model
+        opened.enter_context(model.use())
+    others = {role: each.model for role, each in by_role.items() if role}
+    return replace(job, task=replace(job.task, models=others)), model, kept
 
 
 def _tracker() -> Tracker:
@@ -131,40 +165,55 @@ def _all_paid_for(cap: SpendingCap | None) -> Iterator[None]:
         raise
 
 
-def _compile(
-    job: Job,
-    report: CompileReport,
-    model: Model,
-    cap: SpendingCap | None,
-    out: Path,
-    tracker: Tracker,
-    progress: Progress,
-) -> CompileReport:
-    recipe = report.recipe
-    params = job.params(report.lm)
-    tags = {"kind": "compile", "recipe": recipe.name}
-    with tracker(recipe.name, experiment=recipe.experiment, uri=recipe.tracking, params=params, tags=tags) as run:
-        before = _score(job, job.task.program, "before", progress)
-        compiled = compiled_by(job, report.plan, progress)
-        after = _score(job, compiled.program, "after", progress)
-        # Neither the optimizer nor a failed row may hide that replies were refused or unknown: no artefact then.
-        if cap is not None:
-            cap.check()
-        if model.recording:
-            model.recording.check()
+def _check_answers(kept: Kept) -> None:
+    try:
+        ping(kept.model)
+    except ReflectiveRAGError as error:
+        raise type(error)(f"the model stopped answering while the compile was under way: {error}") from error
+
+
+def _compile(work: _Work) -> CompileReport:
+    job, report = work.job, work.report
+    with _logged(work) as logged:
+        with work.checked():
+            before = _score(job, job.task.program, "before", work.progress)
+        with work.checked():
+            compiled = compiled_by(job, report.plan, work.progress)
+        with work.checked():
+            after = _score(job, compiled.program, "after", work.progress)
         chosen = chosen_by(job.task.program, compiled.program)
-        artefact = _save(job, report, compiled, before, after, chosen, out)
-        _log(run, job, report.lm, compiled, before, after, artefact)
-        return CompileReport(
-            **{name: getattr(report, name) for name in ("recipe", "lm", "n", "plan", "warnings")},
-            artifact=artefact,
-            run_id=run.run_id,
+        done = replace(
+            report,
+            run_id=logged.run_id,
             before=before,
             after=after,
             chosen=chosen,
             report=compiled.report,
-            dollars=None if cap is None else cap.spent,
+            dollars=None if work.cap is None else work.cap.spent,
+            run=work.run.name if work.run else None,
+            spent=spent_by(work.kept) if work.kept else {},
         )
+        done = replace(done, artifact=save_compiled(job, done, compiled, work.out))
+        log_compiled(logged, job, done, compiled, work.run.order.lm if work.run else None)
+    return done
+
+
+@contextmanager
+def _logged(work: _Work) -> Iterator[Any]:
+    """The MLflow run, which a run that goes on knows by its id."""
+    recipe = work.report.recipe
+    tags = {"kind": "compile", "recipe": recipe.name}
+    earlier = work.run.order.mlflow_runs if work.run else ()
+    if work.run:
+        tags |= {"compile": work.run.name} | ({"resumes": earlier[-1]} if earlier else {})
+    params = work.job.params(work.report.lm)
+    more = {"abandoned": earlier} if earlier else {}
+    with work.tracker(
+        recipe.name, experiment=recipe.experiment, uri=recipe.tracking, params=params, tags=tags, **more
+    ) as logged:
+        if work.run and logged.run_id:
+            work.run.update(mlflow_runs=(*earlier, logged.run_id))
+        yield logged
 
 
 def _score(job: Job, program: RagModule, when: str, progress: Progress) -> dict[str, Evaluation]:
@@ -186,59 +235,3 @@ def _score(job: Job, program: RagModule, when: str, progress: Progress) -> dict[
 
 def _told(progress: Progress, what: str) -> Callable[[Row, int, int], object]:
     return lambda row, done, total: progress(what, done, total)
-
-
-def _save(
-    job: Job,
-    report: CompileReport,
-    compiled: Compiled,
-    before: Mapping[str, Evaluation],
-    after: Mapping[str, Evaluation],
-    chosen: Mapping[str, Any],
-    out: Path,
-) -> Path:
-    recipe = report.recipe
-    scores = {
-        split: {
-            "before": scored_summary(before[split], recipe.metric),
-            "after": scored_summary(evaluation, recipe.metric),
-        }
-        for split, evaluation in after.items()
-    }
-    notes = {
-        "recipe": recipe.name,
-        "strategy": recipe.strategy,
-        "stage": recipe.stage,
-        "strategy_options": dict(job.task.options),
-        "metric": recipe.metric,
-        "seed": recipe.seed,
-        "plan": dict(report.plan),
-        "chosen": dict(chosen),
-        "report": dict(compiled.report),
-    }
-    model = "" if report.lm == "rules" else report.lm
-    return save_program(compiled.program, out, model=model, data=job.data.fingerprints(), scores=scores, notes=notes)
-
-
-def _log(
-    run: Any,
-    job: Job,
-    lm: str,
-    compiled: Compiled,
-    before: Mapping[str, Evaluation],
-    after: Mapping[str, Evaluation],
-    artefact: Path,
-) -> None:
-    for when, evaluations in (("before", before), ("after", after)):
-        for split, evaluation in evaluations.items():
-            summary = scored_summary(evaluation, job.task.metric.name)
-            if is_recording(lm):
-                del summary["seconds"]  # of the replay, not of the model
-            run.metrics(flat_metrics(summary, f"{split}.{when}."))
-            run.table(f"{split}_{when}", rows_of(evaluation))
-    for candidate in compiled.candidates:
-        details = dict(candidate.details)
-        numbers = {name: float(value) for name, value in details.items() if is_number(value)}
-        params = {name: value for name, value in details.items() if name not in numbers}
-        run.child(candidate.name, params=params, metrics={"score": candidate.score, **numbers})
-    run.folder(artefact, "artefact")

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from reflective_rag.data.secrets import scrub
 
@@ -34,6 +35,13 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
     sys.stdout.flush()
 
 
+def print_whole(table: Table) -> None:
+    """Print a table as wide as it is: a terminal that wraps a line is better than a number that is cut."""
+    wide = Console(highlight=False, soft_wrap=True, width=1000)
+    wide = Console(highlight=False, soft_wrap=True, width=max(out.width, wide.measure(table).maximum))
+    wide.print(table)
+
+
 def note(text: str) -> None:
     """Something the user should know, on stderr."""
     if text:
@@ -49,7 +57,8 @@ def only_results() -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar(*, short: bool = False) -> Iterator[Report]:
-    """A function that moves one bar a task; without a terminal it prints a line when a task begins and every 10 s.
+    """A function that moves one bar a task; without a terminal it prints a line when a task begins, every 10 s, and when it
+    ends.
 
     Args:
         short: The work usually takes seconds: without a terminal nothing is printed before 10 s have passed.
@@ -79,16 +88,20 @@ class Lines:
         self._clock = clock
         self._last = clock()
         self._begun: set[str] = set()
+        self._open: set[str] = set()
         self._lock = threading.Lock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Report; prints or not."""
         with self._lock:
             due = self._clock() - self._last >= EVERY_SECONDS
-            begins = what not in self._begun
-            if (begins and done >= total) or not (due or (begins and not self._short)):
-                return  # done at once, or told lately
+            begins, ended = what not in self._begun, done >= total
+            if ended and what not in self._open:
+                return  # done at once, or told before
+            if not (due or ended or (begins and not self._short)):
+                return  # told lately
             self._begun.add(what)
+            (self._open.discard if ended else self._open.add)(what)
             self._last = self._clock()
             share = f" ({100 * done // total} %)" if total else ""
             err.print(f"{what}: {done} of {total}{share}", markup=False)
@@ -100,6 +113,23 @@ def interval(value: dict[str, Any] | None) -> str:
         return "n/a"
     low, high = value["low"], value["high"]
     return f"{value['mean']:.3f}" + ("" if low is None else f" [{low:.3f}, {high:.3f}]")
+
+
+def short(value: dict[str, Any] | None, digits: int, sign: str = "") -> str:
+    """`.42 [.31, .53]`; `n/a` without values."""
+    if value is None or value["mean"] is None:
+        return "n/a"
+    mean, low, high = (
+        None if v is None else _short_number(v, digits, sign) for v in (value["mean"], value["low"], value["high"])
+    )
+    return f"{mean}" if low is None else f"{mean} [{low}, {high}]"
+
+
+def _short_number(value: float, digits: int, sign: str) -> str:
+    text = f"{value:{sign},.{digits}f}"
+    if text.lstrip("+-").startswith("0."):
+        text = text.replace("0.", ".", 1)
+    return text
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import get_args
 
+from reflective_rag.data.datasets import is_data_set, load_named, named_passages
 from reflective_rag.data.records import Record, Split, load_corpus, load_records, pool, sample_path
 from reflective_rag.data.retrieval import (
     Filters,
@@ -17,13 +18,18 @@ from reflective_rag.data.retrieval import (
     reciprocal_rank_fusion,
 )
 from reflective_rag.experiments.recipes import OWN, SAMPLE, is_address, is_sample
-from reflective_rag.experiments.spelling import did_you_mean
 from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.spelling import did_you_mean
 from reflective_rag.signatures.types import Passage
 
 
 def load_data(name: str, *, limit: int | None = None, seed: int | None = None) -> list[Record]:
-    """The records of a file, or of a split of the bundled sample (`sample:dev`). Raises as `load_records`."""
+    """The records of a file, of a split of the bundled sample (`sample:dev`), or of a data set by its name.
+
+    Raises as `load_records` and `load_named`.
+    """
+    if is_data_set(name):
+        return load_named(name, limit=limit, seed=seed)
     return load_records(data_path(name), limit=limit, seed=seed)
 
 
@@ -67,7 +73,15 @@ def _passages(name: str, own: Sequence[Passage]) -> Sequence[Passage]:
         return own
     if name == SAMPLE:
         return pool(record for split in get_args(Split) for record in load_data(f"{SAMPLE}:{split}"))
-    return load_corpus(data_path(name))
+    if is_data_set(name):
+        return named_passages(name)
+    path = data_path(name)
+    if path.is_dir():
+        raise ConfigError(
+            f"the corpus `{name}` is a folder; index it first: `reflective-rag index {name} --to local:my-index`, "
+            "and search `local:my-index`"
+        )
+    return load_corpus(path)
 
 
 def open_search(

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from reflective_rag.data.records import Record, pool, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
+from reflective_rag.experiments.compile_runs import check_runs_folder
 from reflective_rag.experiments.corpora import load_data, load_passages, open_search
 from reflective_rag.experiments.models import ping
 from reflective_rag.experiments.other_models import other_models
@@ -111,11 +112,19 @@ class Job:
 
 @contextmanager
 def prepare(
-    recipe: Recipe, model: Model, out: Path, *, dry_run: bool, progress: Any, cap: SpendingCap | None = None
+    recipe: Recipe,
+    model: Model,
+    out: Path,
+    *,
+    dry_run: bool,
+    progress: Any,
+    cap: SpendingCap | None = None,
+    keeps: bool = False,
 ) -> Iterator[Job]:
     """Check everything and build the job; the index is closed at the end of the `with` block.
 
-    A dry run asks no model, opens no tracking store and indexes nothing: its program has no search.
+    A dry run asks no model, opens no tracking store and indexes nothing: its program has no search. With `keeps` the
+    place for replies is looked at too.
 
     Raises:
         ConfigError, DataError: All problems at once.
@@ -128,6 +137,8 @@ def prepare(
     checks.run(lambda: check_output(out))
     if not dry_run:
         checks.run(lambda: _check_store(recipe.tracking))
+        if keeps:
+            checks.run(check_runs_folder)
         for asked in (model, *others.values()):
             checks.run(partial(ping, asked))
     if data is not None or OWN not in recipe.corpus:

@@ -3,14 +3,15 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
+from reflective_rag import __version__
 from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
 from reflective_rag.experiments.reporting import scored_summary
-from reflective_rag.experiments.spelling import check_metric_name
 from reflective_rag.experiments.systems import System
-from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
+from reflective_rag.optimizers.evaluation import Evaluation, Program, Row, evaluate
 from reflective_rag.optimizers.metrics import metric as build_metric
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ContractError
@@ -27,8 +28,12 @@ def measure(
     done: dict[str, Row] | None = None,
     keep: Callable[[Row], object] | None = None,
     progress: Progress = lambda what, done, total: None,
+    program_for: Callable[[Record], Program] | None = None,
 ) -> Evaluation:
-    """One row a record; `keep` gets every new row at once, `done` are those of an earlier run."""
+    """One row a record; `keep` gets every new row at once, `done` are those of an earlier run.
+
+    `program_for` gives the program for a record where it is not the system's own, see `evaluate`.
+    """
 
     def on_result(row: Row, finished: int, total: int) -> None:
         if keep is not None:
@@ -37,7 +42,17 @@ def measure(
 
     score = None if metric is None else build_metric(metric)
     progress(system.name, 0, len(records))
-    return evaluate(system.program, records, metric=score, num_threads=threads, on_result=on_result, done=done)
+    if any(record.id not in (done or {}) for record in records):
+        _warm_up(system, records[0].question)
+    how: dict[str, Any] = {"num_threads": threads, "on_result": on_result, "done": done, "program_for": program_for}
+    return evaluate(system.program, records, metric=score, **how)
+
+
+def _warm_up(system: System, question: str) -> None:
+    """One search that is not counted: an index opened by the first question would make the first system look slow."""
+    if system.program.needs_search:
+        with suppress(Exception):  # what is wrong with the retriever, the questions will tell
+            system.program.search(question, 1)
 
 
 def summary_of(evaluation: Evaluation, metric: str | None) -> dict[str, Any]:
@@ -49,6 +64,8 @@ def summary_of(evaluation: Evaluation, metric: str | None) -> dict[str, Any]:
 
 def check_metric(metric: str | None) -> None:
     """Raise `ConfigError` for a metric that does not exist, before anything is spent."""
+    from reflective_rag.optimizers.metrics import check_metric_name
+
     if metric is not None:
         check_metric_name(metric)
 
@@ -71,6 +88,38 @@ def rows_header(
         "metric": metric,
         "calibration": _in_use(program),
     }
+
+
+def about_run(system: System, *, lm: str, data: str, n: int) -> dict[str, Any]:
+    """What a reader of the rows likes to know, beside their header."""
+    program = system.program
+    controls = getattr(program, "controls", None)
+    return {
+        "system": system.name,
+        "data": data,
+        "n": n,
+        "support_critic": support_critic(system, lm),
+        "settings": program.settings.model_dump(mode="json"),
+        "controls": None if controls is None else controls.values.model_dump(mode="json"),
+        "version": __version__,
+    }
+
+
+def support_critic(system: System, lm: str) -> str | None:
+    """Who checks the claims of the answers: `rules`, `lm: NAME`, `models: NAME`; None where nobody does.
+
+    Args:
+        lm: The model that the system asks, or `rules`.
+    """
+    settings = system.program.settings
+    if not hasattr(settings, "critics"):
+        return None
+    chosen = settings.backend("support") if hasattr(settings, "backend") else settings.critics.support
+    if chosen == "models":
+        return f"models: {settings.critic_models.nli}"
+    if chosen == "lm":
+        return "rules" if lm == "rules" else f"lm: {lm}"
+    return None if chosen == "off" else chosen
 
 
 def _in_use(program: RagModule) -> str | None:

@@ -10,7 +10,7 @@ import dspy
 from dspy.utils.exceptions import DSPyError, LMNotConfiguredError
 
 from reflective_rag.data.secrets import scrub
-from reflective_rag.programs.lm.recording import RecordingEngine
+from reflective_rag.programs.lm.recording_engine import RecordingEngine
 from reflective_rag.programs.lm.resolve import Model, resolve_model
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError

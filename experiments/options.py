@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+_DATA = "Labelled questions: JSONL, `sample:dev`, a data set `NAME[:SPLIT]` (`reflective-rag data list`), `rgb:PATH`."
 _MODEL, _RUN, _OUTPUT = "Model", "Questions and corpus", "Output"
 
 Lm = Annotated[
@@ -44,7 +45,12 @@ Program = Annotated[
 ]
 Artifact = Annotated[
     Path | None,
-    typer.Option("--artifact", metavar="DIR", help="A compiled program instead of `--program`.", rich_help_panel=_RUN),
+    typer.Option(
+        "--artifact",
+        metavar="DIR",
+        help="A compiled program instead of `--program`: its folder, or `models:/NAME@ALIAS`.",
+        rich_help_panel=_RUN,
+    ),
 ]
 Corpus = Annotated[
     list[str] | None,
@@ -87,7 +93,26 @@ Option = Annotated[
 ]
 Data = Annotated[
     str,
-    typer.Option("--data", metavar="FILE", help="Labelled questions (JSONL), or `sample:dev`.", rich_help_panel=_RUN),
+    typer.Option("--data", metavar="FILE", help=_DATA, rich_help_panel=_RUN),
+]
+DataSets = Annotated[
+    list[str],
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help=f"{_DATA} Repeatable: each is measured by itself.",
+        rich_help_panel=_RUN,
+    ),
+]
+MaybeData = Annotated[
+    str | None,
+    typer.Option("--data", metavar="FILE", help=_DATA, rich_help_panel=_RUN),
+]
+MaybeDataSets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data", metavar="FILE", help=f"{_DATA} Repeatable: each is measured by itself.", rich_help_panel=_RUN
+    ),
 ]
 Limit = Annotated[
     int | None,
@@ -123,4 +148,14 @@ Tracking = Annotated[
 ]
 Experiment = Annotated[
     str, typer.Option("--experiment", metavar="NAME", help="Name of the MLflow experiment.", rich_help_panel=_OUTPUT)
+]
+MaybeExperiment = Annotated[
+    str | None,
+    typer.Option(
+        "--experiment",
+        metavar="NAME",
+        help="Name of the MLflow experiment.",
+        show_default="reflective-rag",
+        rich_help_panel=_OUTPUT,
+    ),
 ]

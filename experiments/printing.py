@@ -6,15 +6,31 @@ from typing import Any
 from rich.cells import set_cell_size
 from rich.table import Table
 
+from reflective_rag.data.retrieval.windows import page_at
 from reflective_rag.experiments.console import counts, interval, number, out
-from reflective_rag.experiments.wording import stopped, word
 from reflective_rag.signatures.text import Language
 from reflective_rag.signatures.types import Result
+from reflective_rag.signatures.wording import stopped, word
 
 LABEL_CELLS = 11
 """Width of the labels, in terminal cells."""
 SHOWN_QUOTE = 300
 """Characters of a quoted span that are printed."""
+
+
+EVIDENCE = (
+    ("claims unsupported", "unsupported"),
+    ("citation precision", "citation_precision"),
+    ("citation recall", "citation_recall"),
+)
+"""Label, name: how far answers stand on their evidence."""
+
+
+def claims_checked(summary: dict[str, Any]) -> str:
+    """Who checked how many claims, `rules (41)`; `nobody` where nothing is checked."""
+    if not (critic := summary.get("support_critic")):
+        return "nobody"
+    return f"{critic} ({sum(summary['claims'].values())})"
 
 
 def print_answer(result: Result, lm: str, language: Language) -> None:
@@ -23,7 +39,9 @@ def print_answer(result: Result, lm: str, language: Language) -> None:
     titles = {passage.id: passage for passage in result.passages}
     for number_, citation in enumerate(result.citations, start=1):
         passage = titles[citation.passage_id]
-        head = " · ".join(p for p in (passage.title, str(passage.published or ""), passage.source) if p) or passage.id
+        page = page_at(passage, citation.start)
+        place = passage.source if page is None else word("page", language, passage.source, page)
+        head = " · ".join(p for p in (passage.title, str(passage.published or ""), place) if p) or passage.id
         out.print(f"  [{number_}] {head}", markup=False)
         quote = citation.quote.replace("\n", " ")
         out.print(f"      “{quote[:SHOWN_QUOTE]}{'…' if len(quote) > SHOWN_QUOTE else ''}”", markup=False, style="dim")
@@ -48,7 +66,9 @@ def _facts(result: Result, lm: str, language: Language) -> list[tuple[str, str]]
         shown = {name: getattr(judged[-1], name) for name in ("relevance", "consistency", "coverage", "freshness")}
         parts = [f"{say(name)} {say('n/a') if value is None else f'{value:.2f}'}" for name, value in shown.items()]
         score = word("brackets", language, f"{result.evidence_score:.2f}", say("comma").join(parts))
-        facts += [(say("evidence"), score), (say("confidence"), f"{result.confidence:.2f}{_kind(result, language)}")]
+        facts.append((say("evidence"), score))
+    if result.confidence is not None and (result.calibrated or result.evidence_score is not None):
+        facts.append((say("confidence"), f"{result.confidence:.2f}{_kind(result, language)}"))
     facts.append((say("stopped"), stopped(result.stop_reason, language)))
     for round_ in result.rounds:
         queries = say("list").join(f"“{query}”" for query in round_.queries)
@@ -83,6 +103,11 @@ def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "", *, re
     summaries = [summary for _, summary in rows]
     for label, name in (("F1", "f1"), ("EM", "em"), ("containment", "containment"), ("recall", "recall")):
         table.add_row(label, *(interval(summary[name]) for summary in summaries))
+    for label, name in EVIDENCE:
+        if any(summary[name]["n"] for summary in summaries):
+            table.add_row(label, *(interval(summary[name]) for summary in summaries))
+    if any(summary.get("support_critic") for summary in summaries):
+        table.add_row("claims checked by", *(claims_checked(summary) for summary in summaries))
     if any("score" in summary for summary in summaries):
         metric = next(summary["score"]["metric"] for summary in summaries if "score" in summary)
         table.add_row(metric, *(interval(summary.get("score")) for summary in summaries))

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from reflective_rag.experiments.spelling import check_metric_name, check_name, check_stage_name, did_you_mean
+from reflective_rag.data.datasets.names import PATHS, is_data_set
 from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.spelling import check_name, did_you_mean
 
 SAMPLE = "sample"
 """Names the bundled sample: `sample:train` a split of it, as a corpus also `sample` alone."""
@@ -115,7 +116,9 @@ def is_sample(name: str) -> bool:
 def is_address(name: str) -> bool:
     """Whether a corpus name is a retriever's address (`local:PATH`, `weaviate://…`); a drive letter makes a file."""
     scheme, colon, _ = name.partition(":")
-    return bool(colon) and len(scheme) > 1 and scheme.replace("+", "").isalpha() and not is_sample(name)
+    if not colon or is_sample(name) or is_data_set(name):
+        return False
+    return len(scheme) > 1 and scheme.replace("+", "").isalpha()
 
 
 def _find(source: str | Path) -> Path:
@@ -217,6 +220,8 @@ def _check_option(name: str, value: Any, default: Any, least: int | None) -> Non
 
 
 def _check_stage(recipe: Recipe) -> None:
+    from reflective_rag.optimizers.stages import check_stage_name
+
     check_stage_name(recipe.stage)
 
 
@@ -228,7 +233,6 @@ def build_metric(recipe: Recipe) -> Any:
     """The recipe's `AnswerMetric`."""
     from reflective_rag.optimizers.metrics import metric
 
-    check_metric_name(recipe.metric)
     return metric(recipe.metric, **recipe.metric_options.model_dump())
 
 
@@ -239,14 +243,17 @@ def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
     def absolute(name: str) -> str:
         if name == OWN or is_sample(name):
             return name
+        if is_data_set(name) and not name.startswith(PATHS):
+            return name
         if is_address(name):
             from reflective_rag.data.retrieval import absolute_address
 
             return absolute_address(name, folder)
-        path = Path(name)
+        prefix = next((prefix for prefix in PATHS if name.startswith(prefix)), "")
+        path = Path(name.removeprefix(prefix))
         with suppress(RuntimeError):  # an unknown user's home stays as it is, and is reported as a missing file
             path = path.expanduser()
-        return str((folder / path).resolve())
+        return f"{prefix}{(folder / path).resolve()}"
 
     names = {key: absolute(name) for key in ("train", "dev", "test") if (name := getattr(recipe.data, key))}
     return recipe.model_copy(

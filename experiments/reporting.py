@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from reflective_rag.optimizers.diagnosis import Diagnosis, diagnose
 from reflective_rag.optimizers.evaluation import Evaluation
 from reflective_rag.programs.module import RagModule
 
@@ -33,6 +34,19 @@ def chosen_by(before: RagModule, after: RagModule) -> dict[str, Any]:
 def rows_of(evaluation: Evaluation) -> list[dict[str, Any]]:
     """The rows as plain JSON."""
     return [row.model_dump(mode="json") for row in evaluation.rows]
+
+
+def failures_of(evaluation: Evaluation, metric: str | None) -> Diagnosis:
+    """The diagnosis of an evaluation; what is right is told by the metric where it is `groups`, else by F1."""
+    return diagnose(evaluation.rows, correct="score" if metric == "groups" else "f1")
+
+
+def log_diagnosis(run: Any, evaluation: Evaluation, metric: str | None, table: str = "", name: str = "") -> None:
+    """Why answers were wrong: the failed questions as a table `…diagnosis`, the kinds as metrics `…failures.KIND`."""
+    found = failures_of(evaluation, metric)
+    run.metrics({f"{name}failures.{kind}": count for kind, count in found.counts().items()})
+    if lines := found.table():
+        run.table(f"{table}diagnosis", lines)
 
 
 def flat_metrics(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:

@@ -8,13 +8,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Self
 
-from reflective_rag.experiments.spelling import check_name, did_you_mean
+from reflective_rag.experiments.registry import is_registered, local_artefact
 from reflective_rag.programs.artefacts import load_program, read_manifest
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.registry import PROGRAMS, make_program
 from reflective_rag.programs.searching import SearchFunction, SearchHandle
 from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.spelling import check_name, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,18 @@ def loaded_system(
     options: Mapping[str, Any] | None = None,
     today: date | None = None,
 ) -> System:
-    """The program of an artefact, with `options` in place of its own settings.
+    """The program of an artefact (or of a registered model), with `options` in place of its own settings.
 
     Raises:
         ConfigError: An option that would change which predictors the program has.
         DataError: The artefact cannot be used.
     """
-    manifest = read_manifest(folder)
-    with _spelt(manifest.program, options or {}):
-        program = load_program(folder, None, today=today or model.today, **(options or {}))
-    return System(str(folder), program, tuple(_notes(program, manifest.model, model)))
+    with local_artefact(folder) as local:
+        manifest = read_manifest(local)
+        with _spelt(manifest.program, options or {}):
+            program = load_program(local, None, today=today or model.today, **(options or {}))
+    notes = [*_notes(program, manifest.model, model), *filter(None, [manifest.note])]
+    return System(str(folder), program, tuple(notes))
 
 
 def any_system(source: str, model: Model, **kwargs: Any) -> System:
@@ -99,7 +102,7 @@ def any_system(source: str, model: Model, **kwargs: Any) -> System:
     """
     if source in PROGRAMS:
         return named_system(source, model, **kwargs)
-    if not Path(source).is_dir() or not source:
+    if not is_registered(source) and (not Path(source).is_dir() or not source):
         programs = ", ".join(map(repr, sorted(PROGRAMS)))
         raise DataError(
             f"{source!r} is neither a program ({programs}) nor an artefact: {_no_folder(source)}"
@@ -207,7 +210,7 @@ def _picked(program: str | None, artifact: Path | None, model: Model, **kwargs: 
         return named_system(program or "reflective", model, **kwargs)
     if program is not None:
         raise ConfigError("`--program` and `--artifact` exclude each other: an artefact knows its program")
-    if not artifact.is_dir():
+    if not is_registered(artifact) and not artifact.is_dir():
         raise DataError(
             f"there is no artefact at `{artifact}`: {_no_folder(artifact)} (`reflective-rag compile` makes one)"
             f"{_meant(artifact)}"

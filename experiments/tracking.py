@@ -8,19 +8,15 @@ Every write names its run. MLflow's own *active run* belongs to one thread, and 
 opens a stray run. A run that the caller has active becomes the parent of ours and is otherwise left alone.
 """
 
-import re
-import tempfile
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from reflective_rag.experiments.tracking_checks import first_line
 from reflective_rag.experiments.tracking_leaderboard import leaderboard
 from reflective_rag.experiments.tracking_recorder import Recorder
-from reflective_rag.experiments.tracking_secrets import Scrubber, copy_without_secrets
+from reflective_rag.experiments.tracking_run import TrackedRun, closing
+from reflective_rag.experiments.tracking_secrets import Scrubber
 from reflective_rag.experiments.tracking_store import (
     DEFAULT_URI,
     OFF,
@@ -31,157 +27,22 @@ from reflective_rag.experiments.tracking_store import (
     quiet_mlflow,
     refusals,
 )
-from reflective_rag.experiments.tracking_values import (
-    PARAM_LENGTH,
-    TAG_LENGTH,
-    as_frame,
-    field_texts,
-    file_name,
-    finite_metrics,
-    shortened,
-)
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 __all__ = ["DEFAULT_URI", "OFF", "TrackedRun", "check_store", "leaderboard", "tracked"]
 
-T = TypeVar("T")
-_NO_WORD = re.compile(r"\W")
-
-
-class TrackedRun:
-    """One run. Its methods may be called from any thread and never raise for what the store does.
-
-    No credential is written: see `tracking_secrets`. With tracking off every method does nothing.
-    """
-
-    def __init__(self, recorder: Recorder | None = None, run_id: str = "") -> None:
-        self._recorder = recorder
-        self._id = run_id
-        self._params: dict[str, str] = {}
-        self._tables: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    @property
-    def run_id(self) -> str | None:
-        """MLflow's id; None when tracking is off."""
-        return self._id or None
-
-    @property
-    def lost(self) -> int:
-        """How many writes of this run and its children the store did not take."""
-        return self._recorder.lost if self._recorder else 0
-
-    def params(self, values: Mapping[str, Any]) -> None:
-        """Log settings. A param never changes: a second value for one name is not taken.
-
-        Anything but a string or a number is written as JSON. Beyond 6,000 characters the param is cut, and the whole
-        text is the artifact `params/NAME.txt`.
-        """
-        if not self._recorder or not values:
-            return
-        fields = self._fields(values, "params", PARAM_LENGTH)
-        with self._lock:
-            for name in fields.keys() & self._params.keys():
-                old, new = self._params[name], fields.pop(name)
-                if old != new:
-                    self._recorder.lose(f"the param `{name}` = {new[:50]!r}", f"it is {old[:50]!r} and never changes")
-            if self._recorder.params(self._id, fields):
-                self._params.update(fields)
-
-    def tags(self, values: Mapping[str, Any]) -> None:
-        """Log tags; a later value replaces an earlier one. Beyond 5,000 characters as for params, under `tags/`."""
-        if self._recorder and values:
-            self._recorder.tags(self._id, self._fields(values, "tags", TAG_LENGTH))
-
-    def metrics(self, values: Mapping[str, Any], step: int | None = None) -> None:
-        """Log numbers; those of a nested mapping, model or dataclass as `outer.inner`.
-
-        What is None, not finite or no number is left out, never logged as 0.
-        """
-        if self._recorder and values:
-            found = self._attempt("metrics", lambda _: list(finite_metrics(values)))
-            self._recorder.metrics(self._id, found or [], step or 0)
-
-    def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Log rows as the table `NAME.json`, which MLflow shows and `mlflow.load_table` reads.
-
-        A second table of the same name becomes `NAME-2.json`.
-        """
-
-        def write(recorder: Recorder) -> None:
-            scrub = Scrubber()
-            frame, path = as_frame(rows, scrub), file_name(scrub.text(name), ".json")
-            with self._lock:  # MLflow keeps the list of a run's tables in a tag that it reads, changes and writes
-                self._tables[path] += 1
-                if (number := self._tables[path]) > 1:
-                    path = f"{path.removesuffix('.json')}-{number}.json"
-                recorder.client.log_table(self._id, frame, path)
-
-        self._attempt(f"the table {name!r}", write)
-
-    def text(self, name: str, text: str) -> None:
-        """Log a text as the artifact NAME (`.txt` unless it has a suffix), in UTF-8, replacing an earlier one."""
-
-        def write(recorder: Recorder) -> None:
-            scrub = Scrubber()
-            recorder.client.log_text(self._id, scrub.text(text), file_name(scrub.text(name), ".txt"))
-
-        self._attempt(f"the text {name!r}", write)
-
-    def folder(self, path: str | Path, name: str) -> None:
-        """Log the content of a folder (or one file) as the artifact folder NAME."""
-
-        def write(recorder: Recorder) -> None:
-            with tempfile.TemporaryDirectory() as temporary:
-                source = copy_without_secrets(Path(path), Path(temporary))
-                log = recorder.client.log_artifacts if source.is_dir() else recorder.client.log_artifact
-                log(self._id, str(source), file_name(Scrubber().text(name)))
-
-        self._attempt(f"the folder {name!r}", write)
-
-    def child(
-        self,
-        name: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        metrics: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-        texts: Mapping[str, str] | None = None,
-    ) -> str | None:
-        """Log a finished nested run and return its id; None when tracking is off or it could not be opened."""
-        run_id = self._attempt(f"the run {name!r}", lambda recorder: recorder.create(name, self._id))
-        if run_id is None or self._recorder is None:
-            return None
-        run = TrackedRun(self._recorder, run_id)
-        with _closing(run, self._recorder):
-            run.params(params or {})
-            run.metrics(metrics or {})
-            for table, rows in (tables or {}).items():
-                run.table(table, rows)
-            for text, content in (texts or {}).items():
-                run.text(text, content)
-        return run_id
-
-    def _attempt(self, what: str, write: Callable[[Recorder], T]) -> T | None:
-        recorder = self._recorder
-        return recorder.attempt(what, lambda: write(recorder)) if recorder else None
-
-    def _fields(self, values: Mapping[str, Any], kind: str, limit: int) -> dict[str, str]:
-        """Names and texts of params or tags as MLflow takes them; what is too long goes to an artifact too."""
-        fields = self._attempt(kind, lambda _: field_texts(values, Scrubber())) or {}
-        for name, text in fields.items():
-            if len(text) > limit:
-                path = f"{kind}/{file_name(_NO_WORD.sub('_', name), '.txt')}"
-                self.text(path, text)
-                fields[name] = shortened(text, limit, path)
-        return fields
-
 
 @contextmanager
 def tracked(
-    name: str, *, experiment: str, uri: str, params: Mapping[str, Any], tags: Mapping[str, str] | None = None
+    name: str,
+    *,
+    experiment: str,
+    uri: str,
+    params: Mapping[str, Any],
+    tags: Mapping[str, str] | None = None,
+    abandoned: Sequence[str] = (),
 ) -> Iterator[TrackedRun]:
     """Open a run, give it to the block, and close it: FINISHED, FAILED on an exception, KILLED on Ctrl-C.
 
@@ -194,6 +55,8 @@ def tracked(
         uri: Of the store, see `tracking_store`; `off` gives a run that does nothing.
         params: Settings of the run.
         tags: Further words about it.
+        abandoned: Ids of earlier runs that this one goes on with. Those whose process was killed still say RUNNING,
+            and would for ever: they are closed as KILLED.
 
     Raises:
         DataError: the store cannot be written or the experiment was deleted; raised before the block begins.
@@ -202,10 +65,17 @@ def tracked(
         yield TrackedRun()
         return
     run, recorder = _start(name, experiment, uri)
-    with _closing(run, recorder):
+    with closing(run, recorder):
         run.params(params)
         run.tags(tags or {})
+        for run_id in abandoned:
+            recorder.attempt(f"the end of the run {run_id}", partial(_abandon, recorder.client, run_id))
         yield run
+
+
+def _abandon(client: "MlflowClient", run_id: str) -> None:
+    if client.get_run(run_id).info.status == "RUNNING":
+        client.set_terminated(run_id, "KILLED")
 
 
 def _start(name: str, experiment: str, uri: str) -> tuple[TrackedRun, Recorder]:
@@ -229,21 +99,3 @@ def _active_run(client: "MlflowClient") -> str | None:
         except MlflowException:
             return None
     return None
-
-
-@contextmanager
-def _closing(run: TrackedRun, recorder: Recorder) -> Iterator[None]:
-    lost_before, status, last_words = run.lost, "KILLED", {}
-    try:
-        yield
-        status = "FINISHED"
-    except BaseException as error:
-        if isinstance(error, Exception):
-            status = "FAILED"
-        last_words = {"error.type": type(error).__name__, "error.message": first_line(error)}
-        raise
-    finally:
-        recorder.end(run.run_id or "", status)
-        if lost := run.lost - lost_before:
-            last_words["tracking.lost"] = str(lost)
-        run.tags(last_words)

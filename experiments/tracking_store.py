@@ -117,6 +117,7 @@ def open_store(address: Address) -> "MlflowClient":
     """
     # Nothing about a run should leave for anyone but the store; MLflow reads this when it is imported.
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     if address.scheme in ("http", "https"):
         # A dead server would be asked for four minutes for each value, and a link printed into the output of `--json`.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")

@@ -14,15 +14,16 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from reflective_rag.data.records import Record, supporting_keys
+from reflective_rag.data.records import Record
 from reflective_rag.data.secrets import scrub
 from reflective_rag.optimizers.checked import number_of
+from reflective_rag.optimizers.evaluation_rows import Row, blank_row, row_of
+from reflective_rag.optimizers.evaluation_traces import counted_claims
 from reflective_rag.optimizers.examples import to_examples
-from reflective_rag.optimizers.metrics import containment, exact_match, f1, grade, retrieval_recall
-from reflective_rag.optimizers.predictions import answer_of, phases_of, signals_of, tokens_of
 from reflective_rag.optimizers.statistics import Interval, bootstrap_mean
 from reflective_rag.signatures.errors import BudgetExceeded, ConfigError, DataError
-from reflective_rag.signatures.types import Frozen, Passage
+
+__all__ = ["Evaluation", "Metric", "OnResult", "Program", "Row", "evaluate"]
 
 Program = Callable[..., Any]
 """Called with `question=…`; returns a prediction with `answer`, and the other fields of `Result` where it has them."""
@@ -30,45 +31,10 @@ Metric = Callable[[Any, Any], Any]
 """Called with an example of `to_examples` and the prediction; returns a number or a prediction with `score`."""
 OnResult = Callable[["Row", int, int], object]
 """Called with a new row, how many rows there are now, and how many there will be; in the calling thread."""
+SCORES = ("em", "f1", "containment", "recall", "unsupported", "citation_precision", "citation_recall")
+"""Columns of a `Row` that a summary gives with their intervals."""
 _ENDING = (ConfigError, DataError, BudgetExceeded)
 """Raised for what every other question would meet too."""
-
-
-class Row(Frozen):
-    """One question. None means not applicable, or not told by the prediction (a stock module tells only `answer`)."""
-
-    record_id: str
-    question: str
-    answer: str
-    answers: tuple[str, ...]
-    em: float = 0.0
-    f1: float = 0.0
-    containment: float = 0.0
-    score: float | None = None
-    """What the `metric` said; None without one, or where it or the program failed."""
-    recall: float | None = None
-    """Share of the supporting passages that the answer was written from."""
-    tokens: int | None = None
-    """Prompt and completion tokens, cached replies included."""
-    lm_calls: int | None = None
-    cached_calls: int | None = None
-    """Of `lm_calls`, those answered from the cache."""
-    retrievals: int | None = None
-    stop_reason: str | None = None
-    abstained: bool = False
-    degraded: bool = False
-    unparsed: int = 0
-    """Model replies, or parts of them, that could not be read."""
-    warnings: tuple[str, ...] = ()
-    """Codes, in the order they were given."""
-    confidence: float | None = None
-    evidence_score: float | None = None
-    signals: dict[str, float] | None = None
-    """What a calibration is fitted on, see `programs.signals`; None where a calibration was in use."""
-    seconds: float = 0.0
-    """Wall time of the program's call."""
-    error: str | None = None
-    """Class and message of what the program or the metric raised."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +52,14 @@ class Evaluation:
         """The run in one dict, ready for JSON.
 
         `n` questions, of which `failed` raised, `abstained` and `degraded`; `unparsed` is a sum of replies. `em`, `f1`
-        and `containment` are {mean, low, high, n} with failures as 0; `recall` is over the questions where it applies.
+        and `containment` are {mean, low, high, n} with failures as 0; `recall`, `unsupported` (share of an answer's
+        claims), `citation_precision` and `citation_recall` are over the questions where they apply. `claims` counts the
+        claims of all answers by verdict.
         `…_per_question` are means over the rows that tell it, None where none does. `stop_reasons` counts questions.
         `seconds` is the sum of the calls' wall times, so with threads it exceeds the time that passed.
         """
         rows = self.rows
-        scores = {name: self.interval(name).to_dict() for name in ("em", "f1", "containment", "recall")}
+        scores = {name: self.interval(name).to_dict() for name in SCORES}
         means = {f"{name}_per_question": self._mean(name) for name in ("tokens", "lm_calls", "retrievals")}
         return {
             "n": len(rows),
@@ -100,6 +68,7 @@ class Evaluation:
             "abstained": sum(row.abstained for row in rows),
             "degraded": sum(row.degraded for row in rows),
             **scores,
+            "claims": counted_claims(rows),
             **means,
             "stop_reasons": dict(sorted(Counter(row.stop_reason for row in rows if row.stop_reason).items())),
             "seconds": sum(row.seconds for row in rows),
@@ -118,6 +87,7 @@ def evaluate(
     num_threads: int = 1,
     on_result: OnResult | None = None,
     done: Mapping[str, Row] | None = None,
+    program_for: Callable[[Record], Program] | None = None,
 ) -> Evaluation:
     """Ask the program every record's question.
 
@@ -130,6 +100,8 @@ def evaluate(
         on_result: For progress, and for writing rows as they come; not called for rows of `done`.
         done: Record id → row of an earlier, interrupted run. They are taken as they are: leave out those with `error`
             to try them again.
+        program_for: Gives the program for one record instead of `program`, where each has a search of its own, say;
+            called when its turn comes.
 
     Raises:
         ConfigError, DataError, BudgetExceeded, KeyboardInterrupt: From the program or metric; the run ends at once,
@@ -139,7 +111,11 @@ def evaluate(
     if num_threads < 1:
         raise ConfigError(f"`num_threads` must be at least 1, got {num_threads!r}.")
     rows = _resumed(records, done or {})
-    asking = {record.id: partial(_ask, program, record, metric) for record in records if record.id not in rows}
+    asking = {
+        record.id: partial(_ask, program_for or (lambda _: program), record, metric)
+        for record in records
+        if record.id not in rows
+    }
 
     def finish(row: Row) -> None:
         rows[row.record_id] = row
@@ -207,16 +183,16 @@ def _work(
                 finished.put(error)
 
 
-def _ask(program: Program, record: Record, metric: Metric | None) -> Row:
+def _ask(program_for: Callable[[Record], Program], record: Record, metric: Metric | None) -> Row:
     start = time.perf_counter()
     try:
-        prediction = program(question=record.question)
+        prediction = program_for(record)(question=record.question)
         seconds = time.perf_counter() - start
-        row = _row(record, prediction).model_copy(update={"seconds": seconds})
+        row = row_of(record, prediction).model_copy(update={"seconds": seconds})
     except _ENDING:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a program raises is this question's failure, not the run's
-        failed = _blank(record, error=scrub(f"{type(error).__name__}: {error}"))
+        failed = blank_row(record, error=scrub(f"{type(error).__name__}: {error}"))
         return failed.model_copy(update={"seconds": time.perf_counter() - start})
     return row if metric is None else _scored(row, record, prediction, metric)
 
@@ -230,43 +206,3 @@ def _scored(row: Row, record: Record, prediction: Any, metric: Metric) -> Row:
     except Exception as error:  # noqa: BLE001 - a judge model may fail on one question
         return row.model_copy(update={"error": scrub(f"in the metric: {type(error).__name__}: {error}")})
     return row.model_copy(update={"score": score})
-
-
-def _blank(record: Record, **known: Any) -> Row:
-    return Row(**{"record_id": record.id, "question": record.question, "answer": "", "answers": record.answers} | known)
-
-
-def _row(record: Record, prediction: Any) -> Row:
-    answer = answer_of(prediction)
-    told = partial(getattr, prediction)
-    abstained = bool(told("abstained", False))
-    phases = phases_of(prediction)
-    scores = {
-        name: grade(score, answer, record.answers, abstained=abstained, answerable=record.answerable)
-        for name, score in (("em", exact_match), ("f1", f1), ("containment", containment))
-    }
-    return _blank(
-        record,
-        answer=answer,
-        **scores,
-        recall=_recall(record, told("passages", None)),
-        tokens=tokens_of(prediction),
-        lm_calls=None if phases is None else sum(phase.calls for phase in phases),
-        cached_calls=None if phases is None else sum(phase.cached for phase in phases),
-        retrievals=told("retrievals", None),
-        stop_reason=told("stop_reason", None),
-        abstained=abstained,
-        degraded=bool(told("degraded", False)),
-        unparsed=told("unparsed", 0),
-        warnings=tuple(getattr(warning, "code", warning) for warning in told("warnings", ())),
-        confidence=told("confidence", None),
-        evidence_score=told("evidence_score", None),
-        signals=signals_of(prediction),
-    )
-
-
-def _recall(record: Record, passages: Any) -> float | None:
-    """None also where a stock module keeps something of its own under `passages`."""
-    if not isinstance(passages, (list, tuple)) or not all(isinstance(item, (Passage, str)) for item in passages):
-        return None
-    return retrieval_recall(passages, supporting_keys(record))

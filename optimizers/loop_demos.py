@@ -131,7 +131,7 @@ class _Run:
         if decision is None:
             return False
         stopped = index == len(self.rounds) - 1 and decision.action != "retrieve_more"
-        if stopped and (decision.action == "abstain" or decision.reason == "sufficient"):
+        if stopped and (decision.action == "abstain" or decision.stop == "sufficient"):
             return True
         return self._not_enough(index) or self.progress[index]
 

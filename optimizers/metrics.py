@@ -23,6 +23,7 @@ from reflective_rag.optimizers.scores import (
     retrieval_recall,
 )
 from reflective_rag.signatures.errors import ConfigError, ContractError
+from reflective_rag.signatures.spelling import did_you_mean
 
 __all__ = [
     "AnswerMetric",
@@ -215,9 +216,15 @@ _OTHERS = {
 }
 
 
+def check_metric_name(name: str) -> None:
+    """Raise `ConfigError` unless there is such a metric; the error says which was probably meant."""
+    _known("metric", name, get_args(MetricName))
+
+
 def _known(what: str, name: str, known: tuple[Any, ...]) -> Any:
     if name not in known:
-        raise ConfigError(f"`{what}` must be one of {', '.join(map(repr, known))}, got {name!r}.")
+        listed = ", ".join(map(repr, known))
+        raise ConfigError(f"`{what}` must be one of {listed}, got {name!r}{did_you_mean(name, known)}")
     return name
 
 

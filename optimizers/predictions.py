@@ -29,14 +29,20 @@ def answer_of(prediction: object) -> str:
     raise ContractError(f"`answer` must be a text, got {answer!r}. Declare the output field as `answer: str`.")
 
 
-def phases_of(prediction: object) -> Sequence[PhaseUsage] | None:
-    """The usage of each phase, or None where the prediction does not tell it. No phases: no model was asked."""
+def usage_of(prediction: object) -> dict[str, PhaseUsage] | None:
+    """The usage of each phase by its name, or None where the prediction does not tell it."""
     usage = getattr(prediction, "usage", None)
     if usage is None:
         return None
     if not isinstance(usage, Mapping):
         raise ContractError(f"`usage` must map phases to `PhaseUsage`, got {usage!r}.")
-    return [PhaseUsage.model_validate(phase) for phase in usage.values()]
+    return {str(name): PhaseUsage.model_validate(phase) for name, phase in usage.items()}
+
+
+def phases_of(prediction: object) -> Sequence[PhaseUsage] | None:
+    """The usage of each phase, or None where the prediction does not tell it. No phases: no model was asked."""
+    usage = usage_of(prediction)
+    return None if usage is None else list(usage.values())
 
 
 def tokens_of(prediction: object) -> int | None:
@@ -50,13 +56,18 @@ def tokens_of(prediction: object) -> int | None:
     return sum(int(lm.get(key) or 0) for lm in tracked.values() for key in ("prompt_tokens", "completion_tokens"))
 
 
-def signals_of(prediction: object) -> dict[str, float] | None:
-    """What a calibration is fitted on; None for a stock module, and where a calibration is in use already."""
+def whole_result(prediction: object) -> Result | None:
+    """The prediction as a `Result`; None for a stock module, or somebody else's with fields of the same names."""
     keys: Any = getattr(prediction, "keys", tuple)()
     if not set(Result.model_fields) <= set(keys):
         return None
     try:
-        result = result_of(prediction)
-    except ValidationError:  # somebody else's module with fields of the same names
+        return result_of(prediction)
+    except ValidationError:
         return None
-    return None if result.calibrated else signals(result)
+
+
+def signals_of(prediction: object) -> dict[str, float] | None:
+    """What a calibration is fitted on; None for a stock module, and where a calibration is in use already."""
+    result = whole_result(prediction)
+    return None if result is None or result.calibrated else signals(result)

@@ -1,28 +1,24 @@
 """Replay tuning of the stopping rule: record every question once to its last round, then try rules without a model.
 
 `LoopControls` change neither prompts nor searches, only where the loop stops. So one recorded pass, in which every
-round also plays its ending, holds the result of every rule, and `simulate` finds it with the loop's own `stop_reason`.
+round also plays its ending, holds the result of every rule: `replay_rules` reads off one rule with the loop's own
+functions, `replay_table` thousands at once, and `replay_question` runs the program itself on the recorded replies.
 """
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Any
 
 from reflective_rag.data.records import Record
 from reflective_rag.optimizers.examples import to_examples
 from reflective_rag.programs import drivers
-from reflective_rag.programs.finishing import withholds
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.module import prediction
 from reflective_rag.programs.reflective import ReflectiveRAG
-from reflective_rag.programs.scoring import confidence, made_progress, weighted_mean
-from reflective_rag.programs.settings import LoopControls, Weights
-from reflective_rag.programs.state import stop_reason
 from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, Step, Write
 from reflective_rag.signatures.errors import ContractError
 from reflective_rag.signatures.types import Assessment, Result, StopReason, Support
@@ -55,6 +51,7 @@ class QuestionRecord:
     """A question's recorded pass: its rounds, how the pass ended, and every step with its outcome."""
 
     record_id: str
+    question: str = ""
     min_confidence: float | None = None
     """Confidence below which the program abstains; None when it never does."""
     rounds: list[RecordedRound] = field(default_factory=list)
@@ -64,18 +61,6 @@ class QuestionRecord:
     """The result when nothing was retrieved, so that no round took place."""
     empty_score: float = 0.0
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Where a rule stops one question."""
-
-    index: int
-    """Of the round, from 0; -1 when nothing was retrieved."""
-    reason: StopReason
-    score: float
-    tokens: int
-    retrievals: int
 
 
 def record_pass(
@@ -114,7 +99,8 @@ def record_pass(
 
 def _record_one(program: ReflectiveRAG, example: Any, metric: Callable[[Any, Any], Any]) -> QuestionRecord:
     settings = program.settings
-    record = QuestionRecord(example.record_id, settings.min_confidence if settings.abstain else None)
+    least = settings.min_confidence if settings.abstain else None
+    record = QuestionRecord(example.record_id, example.question, least)
     ledger = Ledger(program.settings.budget)
     watch = _Watch(record, ledger, example, metric)
     result = drivers.record(program.steps(example.question, rehearse=True), program.search, ledger, watch.observe)
@@ -174,45 +160,6 @@ class _Watch:
         return sum(u.prompt_tokens + u.completion_tokens for u in self.ledger.usage.values())
 
 
-def simulate(record: QuestionRecord, controls: LoopControls) -> Stop:
-    """Where the loop would have stopped under `controls`, and what it would have returned and cost.
-
-    In a round whose model call failed, `reason` may name the rule where the loop would say `model_error`.
-    """
-    before: Assessment | None = None
-    misses = 0
-    for index, this in enumerate(record.rounds):
-        assessment = rescored(this.assessment, controls.weights)
-        misses = 0 if made_progress(before, assessment) else misses + 1
-        before = assessment
-        reason = stop_reason(assessment, controls, index + 1, misses, has_gap=True)
-        if reason is not None:
-            score = _score(record, this, assessment, controls, reason)
-            return Stop(index, reason, score, this.tokens, this.retrievals)
-    if not record.rounds:
-        return Stop(-1, record.last_stop, record.empty_score, 0, record.last_retrievals)
-    last = record.rounds[-1]
-    score = _score(record, last, rescored(last.assessment, controls.weights), controls, record.last_stop)
-    return Stop(len(record.rounds) - 1, record.last_stop, score, last.tokens_after_gaps, record.last_retrievals)
-
-
-def _score(
-    record: QuestionRecord, this: RecordedRound, assessment: Assessment, controls: LoopControls, reason: StopReason
-) -> float:
-    """Quality of stopping in a round: of its answer, or of none where the program is told to abstain and too unsure."""
-    if record.min_confidence is None:
-        return this.score
-    sure = confidence(assessment, controls, this.support)
-    return this.refusal_score if withholds(sure, record.min_confidence, reason) else this.score
-
-
-def rescored(assessment: Assessment, weights: Weights) -> Assessment:
-    """The assessment under other weights; the dimensions do not depend on them."""
-    names = ("relevance", "consistency", "coverage", "freshness")
-    score = weighted_mean({name: getattr(assessment, name) for name in names}, weights)
-    return assessment.model_copy(update={"evidence_score": score})
-
-
 def replay_question(program: ReflectiveRAG, record: QuestionRecord, question: str) -> Result:
     """Run the program itself on the recorded replies: the check that `simulate` tells the truth."""
 
@@ -234,18 +181,3 @@ def step_key(step: Step) -> str:
         return json.dumps([step.name, step.question, [p.id for p in step.passages]], ensure_ascii=False)
     assert isinstance(step, Ask)
     return json.dumps([step.name, dict(step.inputs)], ensure_ascii=False, sort_keys=True, default=str)
-
-
-def grid(max_rounds: int = MAX_ROUNDS) -> Iterable[LoopControls]:
-    """Every rule that is tried: θ in steps of .05, rounds, patience, the critic's verdict, four sets of weights."""
-    weights = (
-        Weights(),
-        Weights(relevance=1, consistency=1, coverage=1, freshness=1),
-        Weights(relevance=0.7, consistency=0.1, coverage=0.1, freshness=0.1),
-        Weights(relevance=0.2, consistency=0.2, coverage=0.5, freshness=0.1),
-    )
-    thetas = [step / 20 for step in range(21)]
-    for w, theta, rounds, patience, verdict in product(
-        weights, thetas, range(1, max_rounds + 1), (1, 2), (True, False)
-    ):
-        yield LoopControls(weights=w, theta=theta, max_rounds=rounds, patience=patience, respect_verdict=verdict)

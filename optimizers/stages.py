@@ -6,17 +6,23 @@ run, and nothing is paid for instructions and demos that would be thrown away.
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from reflective_rag.optimizers.critic_cases import CriticProgram, critic_task
 from reflective_rag.optimizers.loop_demos import kind_of
 from reflective_rag.optimizers.strategies import Compiled, CompileTask, Plan, Strategy
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.spelling import check_name
 
 Stage = Literal["all", "critics", "answer"]
 FOR_CRITICS = ("bootstrap", "bootstrap-rs", "mipro")
 """Strategies of stage `critics`: the others read answers, or write their demos from other labels."""
+
+
+def check_stage_name(name: str) -> None:
+    """Raise `ConfigError` unless a compile has such a stage."""
+    check_name("stage", name, get_args(Stage))
 
 
 def staged(strategy: Strategy, stage: Stage, program: RagModule) -> Strategy:

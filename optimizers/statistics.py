@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 
 from reflective_rag.signatures.errors import ConfigError, ContractError
 
+_AT_ONCE = 200_000
+"""Numbers drawn at once while resampling."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -51,9 +54,11 @@ def bootstrap_mean(values: Sequence[float], *, seed: int = 0, resamples: int = 2
     if sample.size < 2:
         return Interval(float(sample[0]) if sample.size else None, None, None, sample.size)
     generator = np.random.default_rng(seed)
-    # One resample at a time: all at once would need resamples × n numbers of memory.
-    means = [sample[generator.integers(0, sample.size, sample.size)].mean() for _ in range(resamples)]
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    # Some at a time: all at once would need resamples × n numbers of memory.
+    chunk = max(1, _AT_ONCE // sample.size)
+    sizes = [min(chunk, resamples - start) for start in range(0, resamples, chunk)]
+    means = [sample[generator.integers(0, sample.size, (size, sample.size))].mean(axis=1) for size in sizes]
+    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(sample.mean()), float(low), float(high), sample.size)
 
 

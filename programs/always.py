@@ -5,6 +5,7 @@ from typing import Any
 
 import dspy
 
+from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.plain import plain_result
 from reflective_rag.programs.repeats import is_repeat
@@ -17,6 +18,7 @@ from reflective_rag.programs.system_state import SystemState, gap_queries
 from reflective_rag.signatures.answering import AnswerQuestion
 from reflective_rag.signatures.gaps import RewriteQuery
 from reflective_rag.signatures.types import Decision, StopReason
+from reflective_rag.signatures.wording import phrase
 
 BLIND = "one more search is wanted, whatever the earlier ones brought"
 """What the rewriter is told: it sees no passage, and nobody has judged any."""
@@ -69,13 +71,13 @@ class AlwaysRetrieve(RagModule):
         """What comes after a round; without a further query, how the run ends is noted."""
         number = len(state.rounds) + 1
         if query:
-            reason = f"search {number + 1} of {self.settings.rounds}"
+            reason = phrase("search_of", state.question, number=number + 1, total=self.settings.rounds)
             return Decision(action="retrieve_more", reason=reason, queries=(query,))
         if not len(state.pool):
             state.end("no_passages")
         elif number > 1:
             state.end("finished")
-        return Decision(action="generate", reason=state.stop)
+        return ended(state.stop, state.question)
 
     def _next(self, state: SystemState) -> Substeps[str]:
         """A query that was not tried; empty, with the reason noted, where there is none."""

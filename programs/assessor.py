@@ -35,6 +35,7 @@ from reflective_rag.programs.soft import GRADES, logprob_config, soft_grade, sof
 from reflective_rag.programs.steps import Ask, AskOutcome, Outcome, Score, ScoreOutcome, Step, Steps, Substeps
 from reflective_rag.programs.verdicts import (
     JUDGED,
+    NO_MODEL,
     UNREADABLE,
     Parts,
     Verdict,
@@ -110,6 +111,8 @@ class EvidenceAssessor(dspy.Module):
         self.relevant_at = settings.relevant_at
         self.scorers = scorers if isinstance(scorers, Scorers) else Scorers(own=scorers)
         self.backends = backends_of(mode, settings.critics)
+        self.insists = {name for name in JUDGED if getattr(settings.critics, name) == "lm"}
+        """Judgements that were expressly given to a language model: without one, the result says where they fell."""
         # The loop shares its own controls, so that weights tuned for it count here too.
         self.controls = controls or Controls(build(LoopControls, {"weights": weights} if weights is not None else {}))
         self._build()
@@ -231,6 +234,8 @@ class EvidenceAssessor(dspy.Module):
         """Put the outcomes of `asks` together; what failed or could not be read falls to the next back end."""
         parts = Parts(reading)
         self._take(parts, steps, outcomes)
+        if not has_model:
+            parts.fail([n for n in JUDGED if n in self.insists], "lm", NO_MODEL)
         for name, backend in self.backends.items():
             if (name, backend) in down and name not in parts.found:
                 parts.fail([name], backend, "failed before")

@@ -8,14 +8,14 @@ from reflective_rag.programs import rules
 from reflective_rag.programs.citing import Sources, union, unused
 from reflective_rag.programs.claims import split_claims
 from reflective_rag.programs.judgements import support_of
-from reflective_rag.programs.messages import phrase
 from reflective_rag.programs.run_state import RunState
 from reflective_rag.programs.state import LoopState
 from reflective_rag.programs.steps import Ask, ScoreOutcome, Substeps, answered
-from reflective_rag.programs.verdicts import UNREADABLE
+from reflective_rag.programs.verdicts import NO_MODEL, UNREADABLE
 from reflective_rag.signatures.errors import ReflectiveRAGError
 from reflective_rag.signatures.text import normalize
 from reflective_rag.signatures.types import Backend, Citation, ClaimSupport, Draft, Fallback, Support
+from reflective_rag.signatures.wording import phrase
 
 WORST_FIRST: tuple[Support | None, ...] = ("contradicted", "not_supported", None, "partially", "supported")
 _FAILING = WORST_FIRST[:2]
@@ -89,6 +89,8 @@ def check_claims(
             failed = (yield from _by_model(program, state, left, found)) or failed
         if judge != backend and len(found) > len(claims) - len(left):
             to = judge
+    if backend == "lm" and not program.uses_model():
+        failed = failed or NO_MODEL
     if failed:
         state.fell([Fallback(judgement="support", backend=backend, to=to, reason=failed)])
     unchecked = phrase("unchecked", state.question)

@@ -13,6 +13,7 @@ from reflective_rag.programs.system_settings import CorrectiveSettings
 from reflective_rag.programs.system_state import SystemState
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Assessment, Backend, DroppedPassage, Passage, Strip
+from reflective_rag.signatures.wording import phrase
 
 THRESHOLDS: Mapping[Backend, tuple[float, float]] = {"lm": (0.75, 0.05), "rules": (0.6, 0.3), "models": (0.75, 0.05)}
 """Critic → `upper`, `lower`, where the settings name none. The paper has a pair a data set, on −1..1: .59 and −.99
@@ -83,8 +84,9 @@ class CorrectiveState(SystemState):
         best = max(self.grades.values(), default=None)
         upper, lower = self.thresholds
         if best is None:
-            return f"{self.action}: nothing was graded"
-        return f"{self.action}: best grade {best:.2f}, thresholds {lower:.2f} and {upper:.2f}"
+            return phrase("crag_ungraded", self.question, action=self.action)
+        shown = {"best": f"{best:.2f}", "lower": f"{lower:.2f}", "upper": f"{upper:.2f}"}
+        return phrase("crag", self.question, action=self.action, **shown)
 
     def assessment(self) -> Assessment | None:
         """The grades as an assessment; its evidence score is the best grade, which decides the action."""
@@ -106,7 +108,7 @@ class CorrectiveState(SystemState):
         read = {p.id for p in self.kept}
         left = [p for p in self.pool.for_reading(len(self.pool) or 1, {}) if p.id not in read]
         bad = {p.id for p in left if self.grades.get(p.id, UNGRADED) < lower}
-        reasons = {True: "judged irrelevant", False: "none of its strips was kept"}
+        reasons = {bad: phrase("judged_irrelevant" if bad else "no_strip", self.question) for bad in (True, False)}
         thrown = tuple(DroppedPassage(passage=p, reason=reasons[p.id in bad]) for p in left)
         return {
             "evidence_score": max(self.grades.values(), default=None),

@@ -16,6 +16,7 @@ from reflective_rag.programs.correcting import IRRELEVANT, CorrectiveState, acti
 from reflective_rag.programs.grading import grade
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.material import Reading, reading_ask
+from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.plain import plain_result, take_answer
 from reflective_rag.programs.pool import UNGRADED
@@ -156,7 +157,7 @@ class CorrectiveRAG(RagModule):
             state.end("no_passages")
         state.end("finished" if new else "no_new_passages")
         if found.ran:
-            done = Decision(action="generate", reason=state.stop)
+            done = ended(state.stop, state.question)
             yield [state.close(found.ran, len(found.passages), len(new), done)]
 
     def _answer(self, state: CorrectiveState) -> Substeps[Draft]:

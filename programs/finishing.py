@@ -11,7 +11,6 @@ from reflective_rag.programs.messages import (
     claims_detail,
     conflict_detail,
     outdated_detail,
-    phrase,
     problem_of,
     warning,
 )
@@ -27,6 +26,7 @@ from reflective_rag.signatures.types import (
     StopReason,
     WarningCode,
 )
+from reflective_rag.signatures.wording import phrase
 
 _DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded"})
 """Warnings that make a result degraded even where the evidence sufficed."""
@@ -150,6 +150,8 @@ def _warn(state: LoopState, checked: Checked, sure: float, abstained: bool) -> N
     a = state.assessment
     if a is None:
         return
+    if a.by_rules and state.tells_judge and "rules_only" not in state.warnings:
+        state.warn("rules_judged")
     if state.judged_count >= 5 and state.relevant_count < NOISY * state.judged_count:
         state.warn("potential_noise")
     if stale(a) or (a.freshness is not None and a.freshness < RELEVANT):

@@ -22,6 +22,7 @@ from reflective_rag.programs.rules.matching import hits
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.signatures.text import normalize
 from reflective_rag.signatures.types import Gap, GapKind, GapRecord, Passage, Requirement
+from reflective_rag.signatures.wording import phrase
 
 __all__ = ["SAME_QUERY", "Bridge", "Embed", "GapLedger", "Meanings", "bridge_values", "is_repeat", "with_bridges"]
 
@@ -178,7 +179,7 @@ class GapLedger:
         """Give up the gaps for which `MOST_TRIES` queries or more brought nothing; call it after `close_covered`."""
         for at, record in enumerate(self._records):
             if record.status == "open" and len(record.queries) >= MOST_TRIES:
-                reason = f"tried {len(record.queries)} queries, nothing new"
+                reason = phrase("gap_tried", self.question, count=len(record.queries))
                 self._update(at, status="given_up", ended=number, reason=reason)
 
     def give_up(self, number: int, reason: str) -> None:
@@ -190,7 +191,7 @@ class GapLedger:
     def _closing(self, gap: Gap, requirements: Sequence[Requirement], named: set[GapKind] | None) -> str:
         """Why a gap is closed; empty when it is not."""
         if gap.kind in _ABOUT_SOURCES:
-            return "" if named is None or gap.kind in named else "no longer named"
+            return "" if named is None or gap.kind in named else phrase("not_named", self.question)
         if any(r.status == "missing" and is_same(r.need, gap.need, self._meanings) for r in requirements):
             return ""
         for requirement in requirements:
@@ -198,7 +199,7 @@ class GapLedger:
                 is_same(requirement.need, gap.need, self._meanings) or _covers(requirement.need, gap.need)
             )
             if same:
-                return f"covered: {requirement.need}"
+                return phrase("gap_covered", self.question, need=requirement.need)
         return ""
 
     def _find(self, gap: Gap) -> int | None:

@@ -1,11 +1,11 @@
 """From output fields to judgements: names passages by id instead of number, and counts what could not be read."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from reflective_rag.programs.reading import read_choice, read_items, read_numbers
 from reflective_rag.programs.steps import AskOutcome
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import normalize, tokenize
 from reflective_rag.signatures.types import (
     GAP_KINDS,
@@ -27,18 +27,45 @@ UNKNOWN = {
 """Normal forms of an answer that says "the passages do not tell". Not "None" and "无", which can be right."""
 
 _VERBS = "contain|mention|state|specify|provide|include|say|tell|answer|give|indicate"
+_CANNOT = "cannot|can t|can not|could not|couldn t|(am|m) (unable|not able) to"
 _REFUSALS = (
     rf"(the|these|this|given|provided|retrieved) .{{0,40}}?(do|does|did) not .{{0,30}}?({_VERBS})",
-    r"i (cannot|can t|can not|could not|couldn t|am unable to|am not able to) (answer|determine|find|tell|provide)",
+    rf"i ({_CANNOT}) (answer|determine|find|tell|provide|give|say|verify|help|assist|browse|access)",
+    r"i (do not|don t) (know|have (access|enough|any|the|sufficient|information|real time))\b",
     r"(there is |there are )?(no|not enough|insufficient) (information|evidence|mention|answer|details?|data)\b",
     r"(it is |it s |this is )?not (specified|mentioned|stated|provided|given|available|found|indicated)\b",
     r"(it )?(cannot|can not|can t|could not) be (determined|answered|found|established)",
     r".{0,20}?(无法|不能|未能|难以)(回答|确定|得知|判断|找到|得出)",
+    r"我(也|们)?(不知道|不清楚|不确定|没有(足够|相关|任何)|无法|不能)",
     r".{0,20}?(没有|并未|未|并没有)(明确)?(提到|提及|说明|给出|提供|包含|记载|相关|足够)",
 )
-_REFUSAL = re.compile("(?:" + "|".join(_REFUSALS) + ")")
+_SORRY = (
+    r"(?:(?:i m |i am )?(?:so |very |really )?sorry (?:but )?|i apologi[sz]e (?:but )?|apologies (?:but )?"
+    r"|unfortunately |regrettably "
+    r"|(?:我)?(?:很|非常|十分|实在)?(?:抱歉|对不起|遗憾|不好意思) ?)*"
+)
+_REFUSAL = late_pattern(_SORRY + "(?:" + "|".join(_REFUSALS) + ")")
 _LONGEST_REFUSAL = 200
 """Characters; a longer text that begins like a refusal says more than that."""
+
+_UNABLE = (
+    r"i (?:(?:really|just|simply|currently|also) )?(?:cannot|can not|can t|could not|couldn t"
+    r"|am unable|m unable|am not able|m not able|am not sure"
+    r"|do not|don t|did not|didn t|have no|lack|won t|will not|must decline)\b"
+)
+_MODEL_EN = (
+    r"(?:an? )?(?:ai|artificial intelligence|(?:large |ai )?language model|chatbot|virtual assistant)"
+    r"(?: language model| model| assistant| system| chatbot)?"
+)
+_MODEL_ZH = r"(?:一[个名款位]?)?(?:基于)?(?:ai|人工智能|大?语言模型|智能助[手理]|聊天机器人|虚拟助[手理])(?!的)"
+_AS_A_MODEL = late_pattern(
+    rf"{_SORRY}(?:as {_MODEL_EN} (?:(?:developed|trained|made|created) by \w+ )?{_UNABLE}"
+    rf"|i (?:am|m) (?:just |only )?{_MODEL_EN} (?:and|so|which means) {_UNABLE}"
+    rf"|(?:作为|我是|我只是|身为){_MODEL_ZH}.{{0,30}}?(?:无法|不能|不会|没有|不便|并不|不具备|未能|难以))"
+)
+"""A model that speaks of itself instead of answering; "As an AI researcher, she …" does not."""
+_LONGEST_EXCUSE = 600
+"""Characters of such an excuse."""
 
 _IMPORTANCE = {"high": 0.9, "medium": 0.6, "low": 0.3}
 MOST_NEEDS = 8
@@ -240,9 +267,14 @@ def draft_of(outcome: AskOutcome, passages: Sequence[Passage]) -> Draft | None:
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether an answer says that it has none, as a word ("unknown") or in a sentence ("It is not stated.")."""
+    """Whether an answer says that it has none, as a word ("unknown") or in a sentence ("It is not stated.").
+
+    So does a model that speaks of itself ("As an AI, I cannot …", 作为人工智能，我无法……).
+    """
     text = normalize(answer)
-    return text in UNKNOWN or (len(text) <= _LONGEST_REFUSAL and _REFUSAL.match(text) is not None)
+    if text in UNKNOWN or (len(text) <= _LONGEST_REFUSAL and _REFUSAL.match(text) is not None):
+        return True
+    return len(text) <= _LONGEST_EXCUSE and _AS_A_MODEL.match(text) is not None
 
 
 def support_of(outcome: AskOutcome, claim: str, passages: Sequence[Passage]) -> ClaimSupport:

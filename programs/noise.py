@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 from reflective_rag.programs.wording import Wording, difference, is_inside
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.text import normalize, tokenize
 from reflective_rag.signatures.types import Passage
+from reflective_rag.signatures.wording import Phrase
 
 SHINGLE = 3
 """Tokens in a shingle."""
@@ -29,7 +31,12 @@ standard error of about .03 at .85 with 128 hashes."""
 
 def shingles(text: str) -> frozenset[str]:
     """Every run of three tokens; a shorter text is one shingle, one without tokens has none."""
-    return _kept_shingles(text) if len(text) <= 20_000 else _shingles(text)
+    if len(text) <= 20_000:
+        return _kept_shingles(text)
+    found = _books.get(text)
+    if found is None:
+        found = _books[text] = _shingles(text)
+    return found
 
 
 def _shingles(text: str) -> frozenset[str]:
@@ -39,6 +46,8 @@ def _shingles(text: str) -> frozenset[str]:
 
 
 # A passage is counted every time it is retrieved, and compared once.
+_books: WeakValueDictionary[str, frozenset[str]] = WeakValueDictionary()
+"""Shingles of long texts, for as long as a pool holds them: those of a book take a hundred megabytes."""
 _kept_shingles = lru_cache(maxsize=1024)(_shingles)
 
 
@@ -81,7 +90,7 @@ class Repeat:
 
     dropped: Passage
     kept: Passage
-    reason: str
+    reason: Phrase
     more: bool
     """Whether `kept` says more than `dropped`."""
 
@@ -161,7 +170,7 @@ class NearDuplicates:
         inside = is_inside(old.wording, new.wording), is_inside(new.wording, old.wording)
         if inside[0] != inside[1]:
             dropped, kept = (old, new) if inside[0] else (new, old)
-            return _repeat(dropped, kept, more=True, how=" (inside it)")
+            return _repeat(dropped, kept, more=True, how="inside_it")
         says_more: tuple[bool, bool] | None = (False, False)
         if not inside[0]:
             says_more = difference(old.wording, new.wording) if self._similar(old, new) else None
@@ -183,8 +192,8 @@ def _nested(a: _Entry, b: _Entry) -> bool:
     return is_inside(a.wording, b.wording) or is_inside(b.wording, a.wording)
 
 
-def _repeat(dropped: _Entry, kept: _Entry, *, more: bool, how: str = "") -> Repeat:
-    return Repeat(dropped.passage, kept.passage, f"near-duplicate of {kept.passage.id}{how}", more)
+def _repeat(dropped: _Entry, kept: _Entry, *, more: bool, how: Phrase = "near_duplicate") -> Repeat:
+    return Repeat(dropped.passage, kept.passage, how, more)
 
 
 @cache

@@ -55,7 +55,7 @@ def take_answer(state: RunState, outcome: AskOutcome) -> Draft:
 
 
 def plain_result(state: RunState, draft: Draft, **more: Any) -> Result:
-    """The result of a run that judged no evidence: `evidence_score` None and `confidence` 0 unless `more` has them."""
+    """The result of a run that judged no evidence: `evidence_score` and `confidence` None unless `more` has them."""
     passages = tuple(state.reading.passages) if state.reading else ()
     citations, unused = cite(state.question, draft, passages) if draft.answer and passages else ((), ())
     if unused:
@@ -68,6 +68,7 @@ def plain_result(state: RunState, draft: Draft, **more: Any) -> Result:
         "answer": draft.answer or abstention(state.question),
         "citations": citations if citations and state.settings.include_citations else (),
         "abstained": not draft.answer,
+        "confidence": None if draft.answer else 0.0,
         "degraded": state.stop not in SOUND or not draft.answer or not _DEGRADING.isdisjoint(state.warnings),
         "stop_reason": state.stop,
         "passages": passages,

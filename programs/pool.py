@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from reflective_rag.programs.noise import NearDuplicates, Redundancy, shingles
 from reflective_rag.programs.strips import recompose, strips_of
 from reflective_rag.programs.tangent import tangential
-from reflective_rag.signatures.text import identity, normalize, without_markup
+from reflective_rag.signatures.text import Language, identity, normalize, without_markup
 from reflective_rag.signatures.types import DroppedPassage, Passage, Strip
+from reflective_rag.signatures.wording import Phrase, say
 
 UNGRADED = 0.5
 """Grade of a passage that no critic has read."""
@@ -34,6 +35,8 @@ class EvidencePool:
         self._left_out: dict[str, DroppedPassage] = {}
         self._near = None if near is None else NearDuplicates(near)
         self._retrieved = Redundancy()
+        self.language: Language = "en"
+        """Of the reasons for which passages are left out."""
         self.replaced: dict[str, str] = {}
         """Id of a near-duplicate → id of the passage that is kept for it, which says the same."""
 
@@ -49,7 +52,8 @@ class EvidencePool:
         new = []
         for rank in range(max(map(len, results), default=0)):
             for passage in (result[rank] for result in results if rank < len(result)):
-                self._retrieved.add(shingles(passage.text))
+                found = shingles(passage.text)  # held until the passage is in, so that a book is cut up once
+                self._retrieved.add(found)
                 entered = self._add(passage, rank + later)
                 new += [entered] if entered else []
         return [passage for passage in new if passage.id not in self.replaced]
@@ -59,14 +63,18 @@ class EvidencePool:
         if same:
             self._rank(same, rank)
             if passage.id not in self._passages:
-                self._repeats[passage.id] = DroppedPassage(passage=passage, reason=f"exact duplicate of {same}")
+                self._repeats[passage.id] = DroppedPassage(
+                    passage=passage, reason=self._say("exact_duplicate", kept=same)
+                )
             return None
         passage = self._enter(passage)
         self._rank(passage.id, rank)
         repeats = self._near.add(passage) if self._near else ()
         for repeat in repeats:
             self.replaced[repeat.dropped.id] = repeat.kept.id
-            self._repeats[repeat.dropped.id] = DroppedPassage(passage=repeat.dropped, reason=repeat.reason)
+            self._repeats[repeat.dropped.id] = DroppedPassage(
+                passage=repeat.dropped, reason=self._say(repeat.reason, kept=repeat.kept.id)
+            )
             self._rank(repeat.kept.id, self._ranks[repeat.dropped.id])
         # A dated copy that takes the place of an undated one is no news; a passage that is dropped itself neither.
         return passage if all(repeat.more and repeat.kept.id == passage.id for repeat in repeats) else None
@@ -145,9 +153,12 @@ class EvidencePool:
             return passage.id in covering, grades.get(passage.id, UNGRADED) + 1.0 / (1.0 + self._ranks[passage.id])
 
         first = {id_ for id_, rank in self._ranks.items() if rank in (0.0, LATER)}
-        reasons = tangential(terms, pool, grades, covering | first, margin) if margin else {}
+        away = tangential(terms, pool, grades, covering | first, margin) if margin else {}
+        reasons = {id_: self._say("tangential") for id_ in away}
         ranked = sorted((p for p in pool if p.id not in reasons), key=worth, reverse=True)
-        reasons |= {p.id: _reason(grades.get(p.id)) for p in ranked[limit:]}
+        reasons |= {
+            p.id: self._say("judged_irrelevant" if grades.get(p.id) == 0.0 else "beyond_max") for p in ranked[limit:]
+        }
         self._left_out = {p.id: DroppedPassage(passage=p, reason=reasons[p.id]) for p in pool if p.id in reasons}
         return [p for p in pool if p.id not in reasons]
 
@@ -169,9 +180,8 @@ class EvidencePool:
         """Share of all retrieved text, repeats included, that repeats other retrieved text (see `Redundancy`)."""
         return self._retrieved.share
 
-
-def _reason(grade: float | None) -> str:
-    return "judged irrelevant" if grade == 0.0 else "beyond max_passages"
+    def _say(self, key: Phrase, **values: object) -> str:
+        return say(key, self.language, **values)
 
 
 def numbered(

@@ -11,11 +11,12 @@ from reflective_rag.programs.finishing import conclude, conclusion, finish
 from reflective_rag.programs.gap_ledger import Embed, GapLedger
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.material import Reading, reading_ask
+from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.run_state import BUDGET_STOPS
-from reflective_rag.programs.scorers.handle import OWN, Scorers
+from reflective_rag.programs.scorers.handle import OWN, Scorers, check_scorers
 from reflective_rag.programs.searching import SearchFunction
 from reflective_rag.programs.settings import PRESETS, Controls, LoopControls, PresetName, ReflectiveSettings, build
 from reflective_rag.programs.state import LoopState, joined, stop_reason
@@ -33,10 +34,11 @@ from reflective_rag.programs.steps import (
 )
 from reflective_rag.programs.verdicts import UNREADABLE, Verdict, by_rules
 from reflective_rag.signatures.answering import AnswerQuestion, AssessAndAnswer, JudgeSupport, RepairAnswer
-from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.gaps import RewriteQuery
+from reflective_rag.signatures.spelling import check_name, check_names
 from reflective_rag.signatures.text import without_markup
 from reflective_rag.signatures.types import Decision, Draft, Fallback, StopReason
+from reflective_rag.signatures.wording import phrase
 
 CHEAP_READ = 50
 """Most passages that are judged in a round where no language model reads them."""
@@ -56,6 +58,7 @@ class ReflectiveRAG(RagModule):
     """
 
     name = "reflective"
+    tells_judge = False
 
     def __init__(
         self,
@@ -83,6 +86,9 @@ class ReflectiveRAG(RagModule):
             soft_verdicts=settings.soft_verdicts,
             relevant_at=settings.relevant_at,
         )
+        if "mode" in options and settings.mode != "rules":
+            self.assessor.insists |= set(self.assessor.judged_by("lm"))
+        check_scorers(scorers or {}, settings)
         if settings.mode == "fused":
             self.assess_and_answer = dspy.Predict(narrowed(AssessAndAnswer, self.assessor.judged_by("lm")))
         else:
@@ -106,7 +112,7 @@ class ReflectiveRAG(RagModule):
 
         With `rehearse` every round also plays its ending, which makes the recorded pass of replay tuning exact.
         """
-        controls: LoopControls = self.controls.values
+        controls: LoopControls = self.controls.values.for_question(question)
         state = LoopState(
             question=question,
             settings=self.settings,
@@ -114,6 +120,7 @@ class ReflectiveRAG(RagModule):
             today=self.today or date.today(),
             pool=EvidencePool(self.settings.near_duplicate),
             ledger=GapLedger(question, self._embed()),
+            tells_judge=self.tells_judge,
         )
         queries: tuple[str, ...] = (question,)
         for number in range(1, controls.max_rounds + 1):
@@ -123,7 +130,7 @@ class ReflectiveRAG(RagModule):
             if not new:
                 state.stop = _nothing_new(number, found)
                 break
-            stop = yield from self._judge(state)
+            stop = (yield from self._judge(state)) or (yield from state.out_of_time())
             if rehearse:
                 yield [Report(judged=state.assessment)]
                 yield [(yield from self._ending(state.fork()))]
@@ -209,12 +216,14 @@ class ReflectiveRAG(RagModule):
             if not queries and (left := state.ledger.open_gaps()):
                 queries, lost = yield from self._rewrite(state, left[0].need)
             if queries:
-                return Decision(action="retrieve_more", reason=f"missing: {gaps[0].need}", queries=queries)
+                return Decision(
+                    action="retrieve_more", reason=phrase("missing", state.question, need=gaps[0].need), queries=queries
+                )
             reason = lost or "no_new_query"
         elif reason == "no_gap":
             reason = lost or reason
         state.stop = reason
-        return Decision(action="abstain" if state.will_abstain() else "generate", reason=reason)
+        return ended(reason, state.question, "abstain" if state.will_abstain() else "generate")
 
     def _ask_gaps(self, state: LoopState) -> Substeps[StopReason | None]:
         """Put the gaps that a call of their own names into the assessment. Returns why there was no reply, if so."""
@@ -264,7 +273,7 @@ def _gave_out(state: LoopState, verdict: Verdict, reply: AskOutcome | None) -> D
         state.stop = BUDGET_STOPS[limit]
     else:
         return None
-    return Decision(action="generate", reason=state.stop)
+    return ended(state.stop, state.question)
 
 
 def _nothing_new(number: int, found: SearchOutcome) -> StopReason:
@@ -277,12 +286,8 @@ def _nothing_new(number: int, found: SearchOutcome) -> StopReason:
 
 def _split(preset: PresetName, options: dict[str, Any]) -> tuple[LoopControls, ReflectiveSettings]:
     """Options sorted into controls and settings, on top of the preset."""
-    if preset not in PRESETS:
-        raise ConfigError(f"`preset` must be one of {', '.join(map(repr, PRESETS))}, got {preset!r}")
-    unknown = set(options) - set(LoopControls.model_fields) - set(ReflectiveSettings.model_fields)
-    if unknown:
-        known = sorted({*LoopControls.model_fields, *ReflectiveSettings.model_fields})
-        raise ConfigError(f"unknown option {', '.join(map(repr, sorted(unknown)))}; known: {', '.join(known)}")
+    check_name("preset", preset, PRESETS)
+    check_names("option", options, sorted({*LoopControls.model_fields, *ReflectiveSettings.model_fields}))
     both = PRESETS[preset]
     controls = {**both["controls"], **{k: v for k, v in options.items() if k in LoopControls.model_fields}}
     settings = {**both["settings"], **{k: v for k, v in options.items() if k in ReflectiveSettings.model_fields}}

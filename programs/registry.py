@@ -6,6 +6,7 @@ from typing import Any
 
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.spelling import check_name
 
 CLASSES: Mapping[str, str] = {
     "reflective": "reflective:ReflectiveRAG",
@@ -45,6 +46,5 @@ def make_program(name: str, search: Any = None, **options: Any) -> RagModule:
             "`abstain_at_risk` needs the calibration of an artefact: `reflective-rag calibrate` puts one in, and "
             "`load_program(…, abstain_at_risk=…)` uses it"
         )
-    if name not in PROGRAMS:
-        raise ConfigError(f"unknown program {name!r}; known: {', '.join(sorted(PROGRAMS))}")
+    check_name("program", name, sorted(PROGRAMS))
     return PROGRAMS[name](search, **options)

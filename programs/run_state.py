@@ -8,6 +8,7 @@ from reflective_rag.programs import rules
 from reflective_rag.programs.material import Reading
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.steps import AskOutcome, ScoreOutcome, SearchOutcome
+from reflective_rag.signatures.text import language_of
 from reflective_rag.signatures.types import Draft, Passage, Requirement, StopReason, Strip, WarningCode
 
 BUDGET_STOPS: dict[str, StopReason] = {
@@ -36,6 +37,9 @@ class RunState:
     stop: StopReason = "single_pass"
     grades: dict[str, float] = field(default_factory=dict)
     """Passage id → grade of those that any round judged."""
+
+    def __post_init__(self) -> None:
+        self.pool.language = language_of(self.question)
 
     def add(self, found: SearchOutcome) -> list[Passage]:
         """Take in what a search brought; the passages that are new."""

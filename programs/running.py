@@ -17,6 +17,7 @@ from reflective_rag.programs.searching import SearchHandle, finish, is_async
 from reflective_rag.programs.steps import (
     Ask,
     AskOutcome,
+    Late,
     Limit,
     Outcome,
     Score,
@@ -147,7 +148,7 @@ def late(run: Run) -> Outcome:
         return SearchOutcome(refused="seconds")
     if isinstance(run, ScoreRun):
         return ScoreOutcome(refused="seconds")
-    return None if run is None else AskOutcome(refused="seconds")
+    return Late() if run is None else AskOutcome(refused="seconds")
 
 
 def job(run: Run, search: SearchHandle, ledger: Ledger) -> Callable[[], Outcome]:
@@ -156,7 +157,11 @@ def job(run: Run, search: SearchHandle, ledger: Ledger) -> Callable[[], Outcome]
         return run.run
     if isinstance(run, SearchRun):
         return lambda: _search(run, search, ledger)
-    return lambda: None
+    return lambda: _reported(ledger)
+
+
+def _reported(ledger: Ledger) -> Late | None:
+    return Late() if ledger.seconds_left() == 0.0 else None
 
 
 async def ajob(run: Run, search: SearchHandle, ledger: Ledger) -> Outcome:
@@ -166,7 +171,7 @@ async def ajob(run: Run, search: SearchHandle, ledger: Ledger) -> Outcome:
     if isinstance(run, ScoreRun):
         return await asyncio.wrap_future(in_daemon_thread(run.run))
     if not isinstance(run, SearchRun):
-        return None
+        return _reported(ledger)
     started = time.monotonic()
     queries = run.step.queries[: run.granted]
     source = run.step.source or search

@@ -99,32 +99,33 @@ def as_passages(found: Any, k: int, source: str = "`search` must return") -> lis
     for item in found:
         if len(passages) == k:
             break
-        passage = _as_passage(item)
+        passage = _as_passage(item, source)
         if passage.text.strip():
             passages.append(passage)
     return passages
 
 
-def _as_passage(item: Any) -> Passage:
+def _as_passage(item: Any, source: str) -> Passage:
     if isinstance(item, Passage):
         return item
     if isinstance(item, str):
         return Passage(id=f"p-{content_hash(item)}", text=item)
     if isinstance(item, Mapping):
-        return _from_mapping(item)
+        return _from_mapping(item, source)
     if (fields := as_mapping(item)) is not None:
-        return _from_mapping(fields)
+        return _from_mapping(fields, source)
     raise ContractError(
-        f"`search` returned an item of type {type(item).__name__}; "
-        "expected a Passage, a dict with a `text`, a document of LangChain, LlamaIndex or Haystack, or a string"
+        f"{source} a list of Passages, dicts with a `text`, documents of LangChain, LlamaIndex or Haystack, or "
+        f"strings; got one with an item of type {type(item).__name__}"
     )
 
 
-def _from_mapping(item: Mapping[str, Any]) -> Passage:
+def _from_mapping(item: Mapping[str, Any], source: str) -> Passage:
     key = next((k for k in _TEXT_KEYS if isinstance(item.get(k), str)), None)
     if key is None:
         raise ContractError(
-            f"`search` returned a dict without a text; expected one of {_TEXT_KEYS}, got keys {sorted(map(str, item))}"
+            f"{source} passages with a text; got a dict without one: "
+            f"expected one of {_TEXT_KEYS}, got keys {sorted(map(str, item))}"
         )
     known = {key, "id", "title", "source", "score", "metadata", *_DATE_KEYS}
     text = item[key]

@@ -6,6 +6,7 @@ from typing import Any
 
 import dspy
 
+from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.scorers.handle import OWN, Scorers
@@ -20,7 +21,7 @@ from reflective_rag.programs.self_rag_settings import SelfRagSettings, split_opt
 from reflective_rag.programs.self_rag_state import SelfRagState
 from reflective_rag.programs.self_rag_support import criticise
 from reflective_rag.programs.settings import Controls
-from reflective_rag.programs.steps import Report, Search, SearchOutcome, Steps, Substeps
+from reflective_rag.programs.steps import Late, Report, Search, SearchOutcome, Steps, Substeps
 from reflective_rag.signatures.answering import AnswerQuestion, JudgeSupport
 from reflective_rag.signatures.gaps import RewriteQuery
 from reflective_rag.signatures.self_rag import (
@@ -117,6 +118,9 @@ class SelfRAG(RagModule):
             yield from grade(self, state, new)
             fresh = yield from answer_each(self, state, state.relevant(new))
             state.candidates += yield from criticise(self, state, fresh)
+            (late,) = yield [Report()]
+            if isinstance(late, Late):
+                state.spent = state.spent or "budget_seconds"
             decision = yield from self._decide(state, number)
             best = state.best()
             parts = [best] if best else []
@@ -154,7 +158,7 @@ class SelfRAG(RagModule):
             if queries:
                 return Decision(action="retrieve_more", reason=reason, queries=queries)
         state.stop = stop or "no_new_query"
-        return Decision(action="generate", reason=f"{state.stop}: {reason}" if reason else state.stop)
+        return ended(state.stop, state.question, detail=reason)
 
     def _chosen(self, state: SelfRagState) -> Substeps[list[Candidate]]:
         """The best candidate; where there is none, what the model says alone, if it may."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reflective_rag.programs.checking import Checked
-from reflective_rag.programs.messages import claims_detail, phrase, shortened
+from reflective_rag.programs.messages import claims_detail, shortened
 from reflective_rag.programs.self_rag_scoring import (
     CriticScores,
     CriticWeights,
@@ -16,6 +16,7 @@ from reflective_rag.programs.self_rag_scoring import (
 from reflective_rag.programs.self_rag_settings import SelfRagControls, SelfRagSettings
 from reflective_rag.signatures.text import language_of, normalize
 from reflective_rag.signatures.types import Draft, Passage, Support
+from reflective_rag.signatures.wording import phrase
 
 _TIER: dict[Support | None, int] = {"supported": 2, "partially": 2, None: 2, "not_supported": 1, "contradicted": 0}
 _RANK: dict[Support | None, int] = {"supported": 2, "partially": 1, None: 1, "not_supported": 0, "contradicted": 0}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from reflective_rag.programs.judgements import is_refusal
-from reflective_rag.programs.messages import shortened
+from reflective_rag.programs.messages import ended, shortened
 from reflective_rag.programs.reading import read_numbers
 from reflective_rag.programs.self_rag_answers import candidate, from_memory, lost, sequence_of
 from reflective_rag.programs.self_rag_candidates import Candidate, supported_enough, text_of, useless
@@ -95,9 +95,7 @@ def _close(
     state: SelfRagState, number: int, verdicts: Sequence[Retrieve], found: Found, best: Beginning, *, over: bool
 ) -> Round:
     decided = f"[Retrieve] {', '.join(verdicts)}"
-    decision = (
-        Decision(action="generate", reason=state.stop) if over else Decision(action="retrieve_more", reason=decided)
-    )
+    decision = ended(state.stop, state.question) if over else Decision(action="retrieve_more", reason=decided)
     return state.close(number, found.last.ran, len(found.last.passages), found.new, decision, best.parts)
 
 

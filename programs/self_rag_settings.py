@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from reflective_rag.programs.self_rag_scoring import CriticWeights
 from reflective_rag.programs.settings import Budget, CriticModels, build
 from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.spelling import check_names
 from reflective_rag.signatures.types import Backend, SelfRagJudgement
 
 Retrieval = Literal["adaptive", "always", "never"]
@@ -91,9 +92,7 @@ class SelfRagSettings(_Settings):
 
 def split_options(options: Mapping[str, Any]) -> tuple[SelfRagControls, SelfRagSettings]:
     """Options sorted into controls and settings. Raises `ConfigError` for what is unknown or cannot work."""
-    known = {*SelfRagControls.model_fields, *SelfRagSettings.model_fields}
-    if unknown := sorted(set(options) - known):
-        raise ConfigError(f"unknown option {', '.join(map(repr, unknown))}; known: {', '.join(sorted(known))}")
+    check_names("option", options, sorted({*SelfRagControls.model_fields, *SelfRagSettings.model_fields}))
     tuned = {name: value for name, value in options.items() if name in SelfRagControls.model_fields}
     chosen = {name: value for name, value in options.items() if name not in tuned}
     controls, settings = build(SelfRagControls, tuned), build(SelfRagSettings, chosen)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from reflective_rag.programs.checking import WORST_FIRST
 from reflective_rag.programs.material import Reading
-from reflective_rag.programs.messages import phrase
 from reflective_rag.programs.run_state import BUDGET_STOPS, RunState
 from reflective_rag.programs.scoring import SUPPORT_FACTOR
 from reflective_rag.programs.self_rag_candidates import Candidate, best_of, text_of
@@ -24,6 +23,7 @@ from reflective_rag.signatures.types import (
     SelfRagJudgement,
     StopReason,
 )
+from reflective_rag.signatures.wording import phrase
 
 
 @dataclass(kw_only=True)
@@ -170,7 +170,11 @@ class SelfRagState(RunState):
     def dropped(self) -> tuple[DroppedPassage, ...]:
         """Repeats, and passages that were judged irrelevant."""
         kept = {p.id for p in self.relevant(self.seen.values())}
-        judged = (DroppedPassage(passage=p, reason="judged irrelevant") for p in self.seen.values() if p.id not in kept)
+        judged = (
+            DroppedPassage(passage=p, reason=phrase("judged_irrelevant", self.question))
+            for p in self.seen.values()
+            if p.id not in kept
+        )
         return (*(d for d in self.pool.dropped if d.passage.id not in self.seen), *judged)
 
 

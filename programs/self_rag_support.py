@@ -7,7 +7,6 @@ from typing import Any, get_args
 from reflective_rag.programs.checking import Checked, check_by_rules
 from reflective_rag.programs.citing import Sources, union, unused
 from reflective_rag.programs.claims import split_claims
-from reflective_rag.programs.messages import phrase
 from reflective_rag.programs.self_rag_candidates import Candidate
 from reflective_rag.programs.self_rag_critics import critic_ask, read_each, verdict_in
 from reflective_rag.programs.self_rag_rules import rate
@@ -18,6 +17,7 @@ from reflective_rag.signatures.errors import ReflectiveRAGError
 from reflective_rag.signatures.self_rag import Usefulness
 from reflective_rag.signatures.text import normalize, without_markup
 from reflective_rag.signatures.types import Citation, ClaimSupport, Draft, Passage, Support
+from reflective_rag.signatures.wording import phrase
 
 _NO_PROBLEM = ("", "none", "nothing", "n a", "无", "没有")
 """Normal forms of "there is no problem"."""

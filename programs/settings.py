@@ -4,16 +4,25 @@ What a compile tunes (`LoopControls`) is apart from what the caller chooses (`Re
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from dspy.predict.parameter import Parameter
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Backend
 
 Mode = Literal["paired", "fused", "separate", "rules"]
 PresetName = Literal["critical", "general", "research", "exhaustive"]
+QuestionKind = Literal["comparison", "temporal", "bridge", "single"]
+"""See `programs.question_kinds`."""
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -47,6 +56,23 @@ class LoopControls(_Settings):
     """Whether the critic's own "not sufficient" keeps the loop from stopping."""
     stop_when_enough: bool = True
     """False runs every question to its last round, as a recorded pass for replay tuning does."""
+    theta_by_kind: dict[QuestionKind, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+    """θ for kinds of questions where it is another one; the others have `theta`."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_empty(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without `theta_by_kind` where it is empty: so states and digests are those of versions that had none."""
+        state: dict[str, Any] = whole(self)
+        return state if self.theta_by_kind else {k: v for k, v in state.items() if k != "theta_by_kind"}
+
+    def for_question(self, question: str) -> Self:
+        """The controls of one question: its kind's θ, where it has one."""
+        if not self.theta_by_kind:
+            return self
+        from reflective_rag.programs.question_kinds import question_kind
+
+        theta = self.theta_by_kind.get(question_kind(question), self.theta)
+        return self if theta == self.theta else self.model_copy(update={"theta": theta})
 
 
 class Critics(_Settings):

@@ -56,7 +56,7 @@ def signals(result: Result) -> dict[str, float]:
         raise ConfigError("`signals` needs a result without calibration: set `program.calibration = None` first")
     last = next((r.assessment for r in reversed(result.rounds) if r.assessment is not None), Assessment())
     values = {
-        "confidence": result.confidence,
+        "confidence": result.confidence or 0.0,
         **_known("evidence_score", "evidence_known", result.evidence_score),
         **_evidence(result, last),
         **_retrieval(result),

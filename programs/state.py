@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from reflective_rag.programs.gap_ledger import GapLedger
 from reflective_rag.programs.material import Reading
-from reflective_rag.programs.messages import phrase
-from reflective_rag.programs.run_state import RunState
+from reflective_rag.programs.messages import ended
+from reflective_rag.programs.run_state import BUDGET_STOPS, RunState
 from reflective_rag.programs.scoring import IMPORTANT, assess, is_enough, made_progress
 from reflective_rag.programs.settings import LoopControls, ReflectiveSettings
-from reflective_rag.programs.steps import SearchOutcome
-from reflective_rag.programs.verdicts import UNREADABLE, Verdict
+from reflective_rag.programs.steps import Late, Report, SearchOutcome, Substeps
+from reflective_rag.programs.verdicts import NO_MODEL, UNREADABLE, Verdict
 from reflective_rag.signatures.text import language_of, tokenize
 from reflective_rag.signatures.types import (
     Assessment,
@@ -23,6 +23,7 @@ from reflective_rag.signatures.types import (
     Round,
     StopReason,
 )
+from reflective_rag.signatures.wording import Phrase, phrase
 
 
 @dataclass(kw_only=True)
@@ -36,6 +37,8 @@ class LoopState(RunState):
     assessment: Assessment | None = None
     down: set[tuple[str, Backend]] = field(default_factory=set)
     misses: int = 0
+    tells_judge: bool = False
+    """Whether the result says that rules judged: where somebody else answers, it does not show."""
     stop: StopReason = "max_rounds"
 
     def choose(self, limit: int | None = None) -> Reading:
@@ -83,7 +86,8 @@ class LoopState(RunState):
         if fallbacks:
             where = ", ".join(f"{f.judgement}: {f.backend} → {f.to or '–'}" for f in fallbacks)
             reason = fallbacks[0].reason
-            shown = phrase("unreadable", self.question) if reason == UNREADABLE else reason
+            ours: dict[str, Phrase] = {UNREADABLE: "unreadable", NO_MODEL: "no_model"}
+            shown = phrase(ours[reason], self.question) if reason in ours else reason
             self.warn("model_degraded", f"{where} ({shown})")
 
     def gaps(self) -> list[Gap]:
@@ -137,6 +141,14 @@ class LoopState(RunState):
         )
         self.rounds.append(this)
         return this
+
+    def out_of_time(self) -> Substeps[Decision | None]:
+        """The decision to end where the time is up: judging by rules takes time of its own, which no step shows."""
+        (outcome,) = yield [Report()]
+        if not isinstance(outcome, Late):
+            return None
+        self.stop = BUDGET_STOPS[outcome.refused]
+        return ended(self.stop, self.question)
 
     def fork(self) -> "LoopState":
         """A copy that may be finished without disturbing this run; the pool, which is only read then, is shared."""

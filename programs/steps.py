@@ -70,7 +70,7 @@ class Write:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Tells the driver where the loop is. Costs nothing; its outcome is None.
+    """Tells the driver where the loop is, and asks whether the time is up. Costs nothing; its outcome is None, or late.
 
     `round` is set when a round is complete. In a rehearsal (`steps(question, rehearse=True)`) there are two more:
     `judged`, the assessment, right after a round's judgement, and `ending`, the result if the loop stopped here, with
@@ -125,7 +125,14 @@ class ScoreOutcome:
     error: str = ""
 
 
-Outcome = SearchOutcome | AskOutcome | ScoreOutcome | None
+@dataclass(frozen=True, kw_only=True)
+class Late:
+    """The outcome of a report once the time is up: what needs no model and no search is no longer begun either."""
+
+    refused: Limit = "seconds"
+
+
+Outcome = SearchOutcome | AskOutcome | ScoreOutcome | Late | None
 Substeps = Generator[Sequence[Step], Sequence[Outcome], T]
 """A part of a loop that yields steps of its own and returns a T, for `yield from`."""
 Steps = Substeps[Result]

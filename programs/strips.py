@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from reflective_rag.programs.rules.matching import stem
 from reflective_rag.programs.rules.words import STOP_EN
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import sentences, tokenize
 from reflective_rag.signatures.types import Passage, Strip
 
@@ -30,6 +31,8 @@ CARRIED = 0.15
 """Bonus of a sentence that an earlier round has read."""
 NEAR = 0.25
 """What the terms of a sentence are worth to its neighbours: what is meant by "he" stands in the sentence before."""
+_HAN = late_pattern(r"[㐀-䶿一-鿿豈-﫿]+")
+_OTHER = late_pattern(r"(?![㐀-䶿一-鿿豈-﫿])\w")
 _CUT_AT = re.compile(r"[\s,;|，；、。]")
 
 
@@ -109,12 +112,24 @@ def _wanted(terms: Iterable[str], weights: Mapping[str, float]) -> dict[str, flo
 def _units(text: str, wanted: Mapping[str, float], limit: int) -> list[_Unit]:
     """Sentences, and pieces of those that are too long to be read whole."""
     longest = max(1, min(LONGEST_UNIT, limit - 2 * len(MARK)))
+    pairs = frozenset(term for term in wanted if len(term) == 2 and _HAN.fullmatch(term))
+    others = frozenset(wanted) - pairs
     units = []
     for sentence in sentences(text):
         for start, end in _pieces(text, sentence.start, sentence.end, longest):
-            found = {stem(token) for token in set(tokenize(text[start:end]))}
-            units.append(_Unit(start, end, frozenset(found & wanted.keys())))
+            units.append(_Unit(start, end, _terms_in(text[start:end], pairs, others)))
     return units
+
+
+def _terms_in(piece: str, pairs: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """The wanted terms that a piece holds.
+
+    Chinese pairs are looked for as they are: to make every pair of a book a token takes ten times as long.
+    """
+    found = {pair for pair in pairs if pair in piece}
+    if others and (_OTHER.search(piece) or any(_HAN.fullmatch(term) for term in others)):
+        found |= {stem(token) for token in set(tokenize(piece))} & others
+    return frozenset(found)
 
 
 def _pieces(text: str, start: int, end: int, longest: int) -> Iterable[tuple[int, int]]:

@@ -106,6 +106,10 @@ class Parts:
         )
 
 
+NO_MODEL = "no language model is configured"
+"""Why a judgement falls that was expressly given to a language model."""
+
+
 def backends_of(mode: Mode, critics: Critics) -> dict[JudgementName, Backend]:
     """Who makes each judgement of the evidence in this mode."""
     default: Backend = "rules" if mode == "rules" else "lm"

@@ -34,6 +34,7 @@ class ReflectiveWrapper(ReflectiveRAG):
     """
 
     name = "wrapper"
+    tells_judge = True
 
     def __init__(
         self,

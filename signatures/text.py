@@ -61,7 +61,7 @@ def without_markup(text: str) -> str:
 
 def language_of(text: str) -> Language:
     """`zh` when a tenth or more of the letters are Chinese characters: Chinese texts hold names in Latin letters."""
-    letters = sum(c.isalpha() for c in text)
+    letters = sum(map(str.isalpha, text))
     return "zh" if letters and len(_CJK.findall(text)) / letters >= 0.1 else "en"
 
 
@@ -106,8 +106,8 @@ def tokenize(text: str) -> list[str]:
 
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Split into sentences with offsets into `text` (library: sentencex, Wikimedia). White space alone gives none."""
-    # One question splits each passage several times: for reading, support and citations. Books are not worth keeping.
-    return _kept_sentences(text) if len(text) <= 20_000 else _sentences(text)
+    # One question splits each passage several times: for reading, support and citations. Few books are kept.
+    return _kept_sentences(text) if len(text) <= 20_000 else _kept_books(text)
 
 
 def _sentences(text: str) -> tuple[Sentence, ...]:
@@ -135,3 +135,4 @@ def _blocks(text: str, language: Language) -> Iterator[str]:
 
 
 _kept_sentences = lru_cache(maxsize=2048)(_sentences)
+_kept_books = lru_cache(maxsize=2)(_sentences)

@@ -6,12 +6,13 @@ are kept apart from assessments (what Python computed from them).
 
 from collections.abc import Mapping
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_serializer, field_validator
 
-from reflective_rag.signatures.text import content_hash, well_formed
+from reflective_rag.signatures.text import Language, content_hash, language_of, well_formed
+from reflective_rag.signatures.wording import say, word
 
 SCHEMA_VERSION = 1
 """Version of `Result`; raised when a field changes its meaning or goes."""
@@ -65,6 +66,7 @@ WarningCode = Literal[
     "unsupported_answer",
     "no_answer",
     "rules_only",
+    "rules_judged",
     "from_memory",
     "answer_cut",
     "answer_withheld",
@@ -261,19 +263,35 @@ class Assessment(Frozen):
     fallbacks: tuple[Fallback, ...] = ()
     """Judgements that another back end had to make than the one that was chosen."""
 
-    def explain(self) -> str:
-        """A few lines for a person: each dimension, what is missing, what disagrees."""
+    def explain(self, language: Language | None = None) -> str:
+        """A few lines for a person: each dimension, what is missing, what disagrees.
+
+        In the language of its requirements, gaps and conflicts, which is the question's, unless another one is given.
+        """
+        language = language or self._language()
+        line, label = partial(say, language=language), partial(word, language=language)
         names = ("relevance", "consistency", "coverage", "freshness")
         values = ((name, getattr(self, name)) for name in names)
-        shown = ", ".join(f"{name} {'n/a' if value is None else f'{value:.2f}'}" for name, value in values)
-        lines = [f"evidence score {self.evidence_score:.2f} ({shown})"]
-        lines += [f"missing: {r.need}" for r in self.requirements if r.status == "missing"]
-        lines += [f"conflict about {c.about}: “{c.span_a}” / “{c.span_b}”" for c in self.contradictions]
-        lines += [f"gap ({g.kind}): {g.need} → {g.query}" for g in self.gaps]
-        lines += [f"{f.judgement}: {f.backend} failed ({f.reason}), {f.to or 'nobody'} judged" for f in self.fallbacks]
+        shown = (f"{label(name)} {label('n/a') if value is None else f'{value:.2f}'}" for name, value in values)
+        lines = [line("explain_score", score=f"{self.evidence_score:.2f}", parts=label("comma").join(shown))]
+        lines += [line("missing", need=r.need) for r in self.requirements if r.status == "missing"]
+        lines += [line("explain_conflict", about=c.about, a=c.span_a, b=c.span_b) for c in self.contradictions]
+        lines += [line("explain_gap", kind=g.kind, need=g.need, query=g.query) for g in self.gaps]
+        lines += [
+            line(
+                "explain_fallback", judgement=f.judgement, backend=f.backend, reason=f.reason, to=f.to or line("nobody")
+            )
+            for f in self.fallbacks
+        ]
         if self.unreadable:
-            lines.append(f"{self.unreadable} verdict(s) could not be read")
+            lines.append(line("explain_unread", count=self.unreadable))
         return "\n".join(lines)
+
+    def _language(self) -> Language:
+        said = (
+            [r.need for r in self.requirements] + [g.need for g in self.gaps] + [c.about for c in self.contradictions]
+        )
+        return language_of(" ".join(said))
 
 
 class Decision(Frozen):
@@ -281,8 +299,11 @@ class Decision(Frozen):
 
     action: Action
     reason: str
+    """In words, in the question's language."""
     queries: tuple[str, ...] = ()
     warning: WarningCode | None = None
+    stop: StopReason | None = None
+    """The same as a code, where the loop ends here."""
 
 
 class ResultWarning(Frozen):
@@ -359,8 +380,8 @@ class Result(Frozen):
     claims: tuple[ClaimSupport, ...] = ()
     """The answer's claims, each with its own verdict and citations; empty where nothing was checked."""
     citations: tuple[Citation, ...] = ()
-    confidence: Score = 0.0
-    """0 for an abstention."""
+    confidence: Score | None = None
+    """0 for an abstention; None where nobody judged how sure the answer is."""
     calibrated: bool = False
     """Whether `confidence` is a probability that a calibration gave; otherwise it is the program's own heuristic."""
     evidence_score: Score | None = None

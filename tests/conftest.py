@@ -11,9 +11,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _TEMPORARY = tempfile.TemporaryDirectory(prefix="reflective-rag-tests-", ignore_cleanup_errors=True)
-# Where the user's own cache is, read before `RRAG_CACHE` is pointed elsewhere: downloaded models stay usable.
+# Where the user's own cache is, read before `RRAG_CACHE` is pointed elsewhere: downloaded models stay usable. A worker
+# of pytest-xdist inherits the environment that its controller has changed, so the controller leaves it a note.
+_OWN_CACHE = os.environ.setdefault("RRAG_TEST_OWN_CACHE", os.environ.get("RRAG_CACHE", "~/.cache/reflective-rag"))
 _USER_CACHES = [
-    Path(os.environ.get("RRAG_CACHE", "~/.cache/reflective-rag")).expanduser(),
+    Path(_OWN_CACHE).expanduser(),
     Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "reflective-rag").expanduser(),
 ]
 

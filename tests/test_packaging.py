@@ -38,8 +38,11 @@ PRIVATE = re.compile("|".join([*HOSTS, *PATHS, *KEYS]))
 UNREAD = {
     "numpy": "DSPy needs it and does not declare it",
     "optuna": "DSPy's MIPROv2 needs it and does not declare it",
+    "pyspark": "MLflow's spark_udf needs it, for those who have Spark",
 }
 """Declared but imported nowhere here, with the reason."""
+UNLOCKED = {"pyspark": "half a gigabyte that needs Java too; its one test skips without it"}
+"""Declared but not in requirements.lock, with the reason."""
 
 
 def git(*arguments: str) -> str:
@@ -130,7 +133,7 @@ def test_the_lock_satisfies_the_declared_bounds() -> None:
     wrong = [
         f"{requirement} is locked at {locked.get(name)}"
         for name, requirement in declared(groups=True).items()
-        if name not in locked or locked[name] not in requirement.specifier
+        if name not in UNLOCKED and (name not in locked or locked[name] not in requirement.specifier)
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, Protocol, Self
 
 from reflective_rag.data.retrieval.filters import Filters
+from reflective_rag.data.retrieval.windows import asearch_widened, search_widened
 from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage
@@ -46,11 +47,14 @@ class Retriever(Protocol):
         ...
 
     def __call__(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
-        """`search`, as a program calls it."""
+        """`search` as a program calls it, for texts to read: chunks of a document come with the window around them.
+
+        See `reflective_rag.data.retrieval.windows`. Passages that are no chunks come as they are.
+        """
         ...
 
     async def acall(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
-        """`asearch`, as a program calls it."""
+        """`__call__` without blocking the event loop."""
         ...
 
     def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
@@ -90,12 +94,12 @@ class RetrieverMethods(ABC):
         return await asyncio.wrap_future(in_daemon_thread(lambda: self.search(query, k, filters=filters)))
 
     def __call__(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
-        """`search`."""
-        return self.search(query, k, filters=filters)
+        """`search`, each chunk of a document widened to the window around it."""
+        return search_widened(lambda n: self.search(query, n, filters=filters), k)
 
     async def acall(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
-        """`asearch`."""
-        return await self.asearch(query, k, filters=filters)
+        """`asearch`, widened as in `__call__`."""
+        return await asearch_widened(lambda n: self.asearch(query, n, filters=filters), k)
 
     def __enter__(self) -> Self:
         return self

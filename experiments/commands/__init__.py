@@ -2,8 +2,9 @@
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "Ask": ("ask", "index"),
-    "Measure": ("evaluate", "compare", "bench"),
+    "Measure": ("data", "evaluate", "diagnose", "compare", "sweep", "report", "bench"),
     "Improve": ("compile", "calibrate"),
+    "Artefacts": ("inspect", "diff", "promote"),
     "Set-up": ("doctor",),
 }
 """Panel of `--help` → names, in the order they are shown."""

@@ -1,21 +1,44 @@
 """`reflective-rag compare`: several systems on the same questions."""
 
-from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from reflective_rag.experiments import options
 
+EqualCost = Annotated[
+    bool,
+    typer.Option(
+        "--equal-cost",
+        help="Also run `naive`, which must come first, with other k: quality at equal tokens, tokens at equal quality.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Report, rows and risk-coverage plot. Without: printed only."),
+]
+Runs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--runs",
+        metavar="RUN...",
+        help="Instead: a leaderboard of these MLflow runs; without programs and with `--experiment`, of all its runs.",
+    ),
+]
+Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Of compiles in a leaderboard: `dev` or `test`.")]
+Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="The leaderboard as Markdown.")]
+Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="The leaderboard as CSV.")]
+
 
 def command(
     systems: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="NAME_OR_DIR...", help="Programs or artefacts; the first is the baseline.", show_default=False
         ),
-    ],
-    data: options.Data,
+    ] = None,
+    data: options.MaybeDataSets = None,
     corpus: options.Corpus = None,
     embedder: options.Embedder = "auto",
     limit: options.Limit = None,
@@ -28,50 +51,76 @@ def command(
     temperature: options.Temperature = None,
     max_tokens: options.MaxTokens = None,
     metric: options.Metric = None,
+    equal_cost: EqualCost = False,
+    out: Out = None,
     tracking: options.Tracking = "sqlite:///mlflow.db",
-    experiment: options.Experiment = "reflective-rag",
+    experiment: options.MaybeExperiment = None,
+    runs: Runs = None,
+    split: Split = "dev",
+    markdown: Markdown = None,
+    csv: Csv = None,
     json: options.Json = False,
 ) -> None:
     """Score several programs side by side, with paired differences.
 
-    reflective-rag compare naive reflective artifacts/my --data sample:dev
-    """
-    from reflective_rag.data.records import pool
-    from reflective_rag.experiments.comparing import check_baseline, check_names, tracked_comparison
-    from reflective_rag.experiments.console import only_results, progress_bar
-    from reflective_rag.experiments.corpora import load_data, open_search, search_note
-    from reflective_rag.experiments.measuring import check_metric
-    from reflective_rag.experiments.models import asking, open_model, ping
-    from reflective_rag.experiments.recipes import OWN
-    from reflective_rag.experiments.systems import any_system, parse_options, searches
-    from reflective_rag.experiments.tracking import check_store
+        reflective-rag compare naive reflective artifacts/my --data sample:dev
 
-    names = corpus or [OWN]
-    with only_results(), progress_bar() as bar:
-        everything = load_data(data)
-        records = load_data(data, limit=limit, seed=seed)
-        check_metric(metric)
-        check_names(systems)
-        model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
-        built = [
-            any_system(name, model, options=parse_options(None, k=k if searches(name) else None)) for name in systems
-        ]
-        check_baseline(built, model)
-        check_store(tracking)
-        ping(model)
-        about = {"lm": model.name, "data": data, "corpus": names, "embedder": embedder, "systems": systems}
-        how = {"metric": metric, "threads": threads, "progress": bar}
-        indexing = partial(bar, "indexing passages")
-        with asking(model), open_search(names, pool(everything), embedder=embedder, progress=indexing) as search:
-            built = [system.searching(search) for system in built]
-            compared, run_id = tracked_comparison(built, records, model, experiment, tracking, params=about, **how)
-    document = {"data": data, "lm": model.name, "corpus": names, "n": len(records), "baseline": systems[0]}
-    document |= {"systems": compared, "run_id": run_id, "notes": list(filter(None, [search_note(search, embedder)]))}
-    _show(document, json=json)
+        reflective-rag compare --experiment reflective-rag --markdown leaderboard.md
+
+    It shows what each costs in percent of the first, phase by phase, and how well each knows when it is right. The
+    second form asks nothing: it ranks what is in MLflow, each compile before and after, and its candidates. Several
+    `--data` are compared one by one; a system that loses on one of them is named, whatever it gains on the others.
+    """
+    from reflective_rag.experiments.comparing import DEFAULT_EXPERIMENT, check_form
+
+    if check_form(systems, data, runs, experiment, {"--markdown": markdown, "--csv": csv}):
+        chosen = [name for word in [*(runs or []), *(systems or [])] for name in word.split(",") if name]
+        _leaderboard(chosen, experiment or DEFAULT_EXPERIMENT, split, tracking, markdown, csv, json=json)
+        return
+    from reflective_rag.experiments.comparison_run import keep_summary, run_comparison, summary_over_data
+    from reflective_rag.experiments.console import print_json
+    from reflective_rag.experiments.sweeps.setting import Setting
+
+    setting = Setting(
+        data=list(dict.fromkeys(data or [])),
+        corpus=corpus,
+        embedder=embedder,
+        limit=limit,
+        seed=seed,
+        threads=threads,
+        k=k,
+        lm=lm,
+        model_options={"record": record, "replay": replay, "temperature": temperature, "max_tokens": max_tokens},
+        out=out,
+        tracking=tracking,
+        experiment=experiment or DEFAULT_EXPERIMENT,
+    )
+    documents = run_comparison(setting, systems or [], metric=metric, equal_cost=equal_cost)
+    if len(documents) == 1:
+        _show(documents[0], json=json)
+        return
+    document = {"data": setting.data, "comparisons": documents, "over_data": summary_over_data(documents)}
+    document["files"] = keep_summary(out, document)
+    if json:
+        print_json(document)
+        return
+    for each in documents:
+        _show(each, json=False)
+    _show_over_data(document)
+
+
+def _show_over_data(document: dict[str, Any]) -> None:
+    from reflective_rag.experiments.comparison_print import over_data_table
+    from reflective_rag.experiments.console import out, print_whole
+
+    print_whole(over_data_table(document["over_data"], document["comparisons"][0]["baseline"]))
+    for path in document["files"]:
+        out.print(path, markup=False)
 
 
 def _show(document: dict[str, Any], *, json: bool) -> None:
-    from reflective_rag.experiments.console import note, out, print_json
+    from reflective_rag.experiments.comparison_print import tables
+    from reflective_rag.experiments.console import note, out, print_json, print_whole
     from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import difference_table, summary_table
 
@@ -84,7 +133,40 @@ def _show(document: dict[str, Any], *, json: bool) -> None:
     out.print(summary_table(columns, title, recorded=is_recording(document["lm"])))
     if len(compared) > 1:
         out.print(difference_table(compared, document["baseline"]))
+    for table in tables(compared, document["baseline"], recorded=is_recording(document["lm"])):
+        print_whole(table)
     for text in dict.fromkeys([*document["notes"], *(text for each in document["systems"] for text in each["notes"])]):
         note(text)
+    for path in document["files"]:
+        out.print(path, markup=False)
     if document["run_id"]:
         out.print(f"MLflow run {document['run_id']}")
+
+
+def _leaderboard(
+    runs: list[str], experiment: str, split: str, tracking: str, markdown: Path | None, csv: Path | None, *, json: bool
+) -> None:
+    from rich.table import Table
+
+    from reflective_rag.experiments.console import note, only_results, out, print_json, print_whole
+    from reflective_rag.experiments.registry import tracking_uri
+    from reflective_rag.experiments.run_leaderboard import HEADERS, cells, export, ranking
+
+    with only_results():
+        document = ranking(runs, experiment=experiment, split=split, uri=tracking_uri(tracking))
+        document["files"] = export(document, to_markdown=markdown, to_csv=csv)
+    if json:
+        print_json(document)
+        return
+    table = Table(title=f"difference to {document['baseline']}, on the same questions", title_justify="left")
+    for header in HEADERS:
+        table.add_column(header)
+    for row in cells(document):
+        table.add_row(*row)
+    print_whole(table)
+    for each in document["candidates"]:
+        out.print(f"{each['name']}: {each['val']:.3f} on val", markup=False)
+    for path in document["files"]:
+        out.print(path, markup=False)
+    for text in document["notes"]:
+        note(text)

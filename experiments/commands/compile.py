@@ -8,12 +8,14 @@ import typer
 from reflective_rag.experiments import options
 
 if TYPE_CHECKING:
-    from reflective_rag.experiments.compiling import CompileReport
-    from reflective_rag.experiments.recipes import Recipe
+    from reflective_rag.experiments.compile_report import CompileReport
 
 
 def command(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="A TOML file, or the name of a bundled recipe.")],
+    recipe: Annotated[
+        str | None,
+        typer.Argument(metavar="[RECIPE]", help="A TOML file, or the name of a bundled recipe.", show_default=False),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder of the artefact.", show_default="artifacts/NAME")
     ] = None,
@@ -35,6 +37,10 @@ def command(
     stage: Annotated[
         str | None, typer.Option("--stage", metavar="STAGE", help="all, critics or answer; in place of the recipe's.")
     ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="RUN", help="Go on with a compile that ended early; nothing is paid twice."),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Compile a recipe into an artefact, scored before and after.
@@ -46,29 +52,39 @@ def command(
     reflective-rag compile my.toml --lm openai/gpt-4o-mini --max-cost 2 --out artifacts/my
 
     reflective-rag compile my.toml --lm openai/gpt-4o-mini --stage critics
+
+    reflective-rag compile --resume my-3f9a2c
     """
+    from reflective_rag.experiments.compile_begin import begun, resumed
     from reflective_rag.experiments.compiling import run_compile
     from reflective_rag.experiments.console import only_results, progress_bar
-    from reflective_rag.experiments.models import open_model
-    from reflective_rag.experiments.recipes import load_recipe
-    from reflective_rag.experiments.spelling import check_stage_name
+    from reflective_rag.optimizers.stages import check_stage_name
 
     if stage is not None:
         check_stage_name(stage)
-    replaced = (("tracking", tracking), ("embedder", embedder), ("stage", stage))
-    given = {name: value for name, value in replaced if value}
-    chosen: Recipe = load_recipe(recipe).model_copy(update=given)
+    replaced = {"tracking": tracking, "embedder": embedder, "stage": stage}
+    asked: dict[str, Any] = {
+        "out": out,
+        "lm": lm,
+        "record": record,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+    }
     with only_results(), progress_bar() as bar:
-        spec = lm if lm is not None else chosen.lm
-        model = open_model(spec, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
-        report = run_compile(
-            chosen,
-            model=model,
-            out=out or Path("artifacts", chosen.name),
-            dry_run=dry_run,
-            max_cost=max_cost,
-            progress=bar,
-        )
+        if resume is None:
+            order = begun(recipe, replaced, replay=replay, max_cost=max_cost, dry_run=dry_run, **asked)
+        else:
+            order = resumed(resume, max_cost, {"RECIPE": recipe, "dry_run": dry_run, "replay": replay, **asked})
+        with order.told():
+            report = run_compile(
+                order.recipe,
+                model=order.model,
+                out=order.out,
+                dry_run=dry_run,
+                max_cost=order.max_cost,
+                run=order.run,
+                progress=bar,
+            )
     _show(report, dry_run=dry_run, json=json)
 
 
@@ -111,6 +127,15 @@ def _range(ends: dict[str, int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
+def _spent(spent: dict[str, Any]) -> str:
+    """What the models were asked in all."""
+    tokens = spent["prompt_tokens"] + spent["completion_tokens"]
+    parts = [f"asked {spent['calls']:,} calls, {tokens:,} tokens"]
+    parts += [f"{spent['kept']:,} of them paid for by an earlier attempt"] if spent["kept"] else []
+    parts += [f"{spent['failed']:,} more failed"] if spent["failed"] else []
+    return "; ".join(parts)
+
+
 def _plain(value: Any) -> str:
     """A setting as a person writes it."""
     return "(" + ", ".join(f"{k} {v}" for k, v in value.items()) + ")" if isinstance(value, dict) else str(value)
@@ -120,6 +145,7 @@ def _print_outcome(document: dict[str, Any]) -> None:
     from reflective_rag.experiments.console import out
     from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import summary_table
+    from reflective_rag.experiments.replay_words import replay_lines
 
     columns = []
     for split in document["after"]:
@@ -130,8 +156,12 @@ def _print_outcome(document: dict[str, Any]) -> None:
         out.print(f"{name}: {shown}", markup=False)
     if not document["chosen"]:
         out.print("nothing changed: the program it began with is the best that was found")
+    for line in replay_lines(document["report"]):
+        out.print(line, markup=False)
     if document["dollars"] is not None:
         out.print(f"spent ${document['dollars']:.4f}")
+    if spent := document["spent"]:
+        out.print(_spent(spent), markup=False)
     out.print(f"artefact {document['artifact']}", markup=False)
     if document["run_id"]:
         out.print(f"MLflow run {document['run_id']}")

@@ -1,4 +1,4 @@
-"""`reflective-rag index`: passages into an index on disk, or into a collection on a server."""
+"""`reflective-rag index`: files and data sets into an index on disk, or into a collection on a server."""
 
 import time
 from typing import Annotated
@@ -7,11 +7,22 @@ import typer
 
 from reflective_rag.experiments import options
 
+Everything = Annotated[
+    bool, typer.Option("--everything", help="Read every file again, also those that have not changed.")
+]
+MaxMb = Annotated[
+    int, typer.Option("--max-mb", min=1, help="Documents larger than this are skipped; data files may be of any size.")
+]
+
 
 def command(
     source: Annotated[
         list[str],
-        typer.Argument(metavar="SOURCE...", help="JSONL of records or passages, or `sample`.", show_default=False),
+        typer.Argument(
+            metavar="SOURCE...",
+            help="A folder of documents, a document, JSONL, CSV or Parquet, `datasets:NAME:CONFIG:SPLIT`, or `sample`.",
+            show_default=False,
+        ),
     ],
     to: Annotated[
         str,
@@ -22,52 +33,38 @@ def command(
         ),
     ],
     embedder: options.Embedder = "auto",
+    everything: Everything = False,
+    max_mb: MaxMb = 100,
     json: options.Json = False,
 ) -> None:
-    """Put passages into an index, new or existing: on disk, or on a Weaviate server.
+    """Put documents and passages into an index, new or existing: on disk, or on a Weaviate server.
 
-        reflective-rag index my.jsonl more.jsonl --to local:my-index
+        reflective-rag index handbook/ faq.csv --to local:my-index
 
         reflective-rag ask "…" --corpus local:my-index
 
         reflective-rag index my.jsonl --to weaviate://localhost/MyPassages
 
-    A passage with a known id replaces the old one; what has not changed costs nothing, so a broken run is simply
-    repeated. A server's key comes from WEAVIATE_API_KEY.
+    Folders are searched for .txt .md .html .pdf .docx .pptx (`pip install 'reflective-rag[files]'`). Run it again after
+    a change: what has not changed costs nothing, what is gone from a source is removed, and a broken run goes on where
+    it was. What was left out is listed with the reason. A server's key comes from WEAVIATE_API_KEY.
     """
-    from reflective_rag.data.retrieval import open_retriever
-    from reflective_rag.experiments.console import note, only_results, out, print_json, progress_bar
-    from reflective_rag.experiments.corpora import load_passages
-    from reflective_rag.experiments.recipes import OWN, is_address
-    from reflective_rag.signatures.errors import ConfigError, DataError
+    from reflective_rag.experiments.console import err, note, only_results, out, print_json, progress_bar
+    from reflective_rag.experiments.indexing import index_sources
 
-    if refused := [name for name in source if name == OWN or is_address(name)]:
-        raise ConfigError(f"{', '.join(map(repr, refused))} cannot be indexed; expected JSONL files, or `sample`")
-    if to.startswith("memory:"):
-        raise ConfigError("`--to memory:` would be gone at once; expected `local:PATH` or `weaviate://HOST/Collection`")
     started = time.perf_counter()
     with only_results(), progress_bar() as bar:
-        passages = load_passages(source)
-        if not passages:
-            raise DataError(f"{', '.join(map(repr, source))} hold no passages at all; there is nothing to index")
-        with open_retriever(to, embedder=embedder, create=True) as index:
-            added = index.add(passages, progress=lambda done, total: bar("indexing passages", done, total))
-            report = {
-                "to": to,
-                "sources": source,
-                "passages": len(passages),
-                "added": added,
-                "unchanged": len(passages) - added,
-                "count": index.count(),
-                "mode": index.mode,
-                "note": index.note,
-                "seconds": time.perf_counter() - started,
-            }
+        report, about = index_sources(source, to, embedder=embedder, everything=everything, max_mb=max_mb, bar=bar)
     if json:
-        print_json(report)
+        print_json({"to": to, "sources": source, **report.as_json(), **about, "seconds": time.perf_counter() - started})
         return
+    counts = report.as_json()
+    removed = f", {report.removed} removed" if report.removed else ""
     out.print(
-        f"{added} passage(s) added or changed, {report['unchanged']} unchanged; {to} holds {report['count']}",
+        f"{report.added} passage(s) added or changed, {counts['unchanged']} unchanged{removed}; "
+        f"{to} holds {about['count']}",
         markup=False,
     )
-    note(str(report["note"]))
+    for line in report.lines():
+        err.print(line, markup=False)
+    note(str(about["note"]))

@@ -17,6 +17,7 @@ from reflective_rag.optimizers.strategies.none import NoCompile
 from reflective_rag.optimizers.strategies.simba import Simba
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.spelling import check_name
 
 STRATEGIES: dict[str, Strategy] = {
     s.name: s
@@ -42,8 +43,7 @@ def strategy(name: str, program: RagModule, options: Mapping[str, Any]) -> tuple
     Raises:
         ConfigError: Unknown name or option, or a prompt strategy for a program that asks no model.
     """
-    if name not in STRATEGIES:
-        raise ConfigError(f"unknown strategy {name!r}; known: {', '.join(map(repr, STRATEGIES))}")
+    check_name("strategy", name, STRATEGIES)
     chosen = STRATEGIES[name]
     if unknown := set(options) - set(chosen.defaults):
         known = ", ".join(f"`{key}`" for key in chosen.defaults) or "none"

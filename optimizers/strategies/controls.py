@@ -3,26 +3,31 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reflective_rag.optimizers.kind_thetas import thetas_by_kind
 from reflective_rag.optimizers.metrics import LAM, MU, metric
-from reflective_rag.optimizers.replay import MAX_ROUNDS, QuestionRecord, Stop, grid, record_pass, simulate
-from reflective_rag.optimizers.statistics import bootstrap_mean
+from reflective_rag.optimizers.replay import MAX_ROUNDS, record_pass
+from reflective_rag.optimizers.replay_check import check_on_replies
+from reflective_rag.optimizers.replay_choice import best_rule, figures_of, frontier, held_out_gain, joined
+from reflective_rag.optimizers.replay_rules import Stop, grid, simulate
+from reflective_rag.optimizers.replay_table import ReplayTable
 from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, calls_per_run
 from reflective_rag.programs.reflective import ReflectiveRAG
-from reflective_rag.programs.settings import LoopControls
 from reflective_rag.signatures.errors import ConfigError
 
 
 class TuneControls:
     """Tune θ, weights, rounds, patience and the critic's say for quality − λ·tokens/1000 − μ·retrievals.
 
-    Uses train and val together: nothing is fitted but a handful of numbers. Of equals the default rule wins, then the
-    cheaper.
+    λ and μ are options of the strategy, else those of the metric `costed`, else its defaults. Train and val are used
+    together: nothing is fitted but a handful of numbers, and what the choice gains on other questions is estimated.
+    Of equals the cheaper rule wins, then the one nearest to the rule that the program has. With `by_kind` kinds of
+    questions may have a θ of their own, see `kind_thetas`.
     """
 
     name = "controls"
     changes = "controls"
     asks_model = False
-    defaults: Mapping[str, Any] = {"lam": LAM, "mu": MU, "max_rounds": MAX_ROUNDS}
+    defaults: Mapping[str, Any] = {"lam": None, "mu": None, "max_rounds": MAX_ROUNDS, "by_kind": False}
 
     def plan(self, task: CompileTask) -> Plan:
         """One run of every question to the last round, each round with its ending."""
@@ -34,27 +39,44 @@ class TuneControls:
         return Plan(program_runs=runs, calls_low=runs * low, calls_high=runs * (high + 2 * (rounds - 1) * (high > 0)))
 
     def compile(self, task: CompileTask) -> Compiled:
-        """Record, replay every rule of the grid, keep the best."""
+        """Record, replay every rule of the grid, keep the best, and run it on the recorded replies as a check."""
         program = _program(task)
         rounds = int(task.options["max_rounds"])
         quality = metric(getattr(task.metric, "quality", "f1")) if task.metric.name == "costed" else task.metric
+        lam, mu = prices(task)
+        asked = [*task.train, *task.val]
         records = record_pass(
             program,
-            [*task.train, *task.val],
+            asked,
             quality.score,
             max_rounds=rounds,
             num_threads=task.num_threads,
             on_question=lambda done, total: task.progress("recorded pass", done, total),
         )
-        lam, mu = float(task.options["lam"]), float(task.options["mu"])
-        start = program.controls.values
-        tried = [(rule, [simulate(r, rule) for r in records]) for rule in [start, *grid(rounds)]]
-        best, stops = max(tried, key=lambda pair: _rank(pair[1], lam, mu))
+        table, start = ReplayTable(records), program.controls.values
+        tried = table.try_rules(joined(start, list(grid(rounds))))
+        best, points = tried.rules[best_rule(tried, lam, mu)], frontier(tried, lam, mu)
+        report: dict[str, Any] = {"n": len(records), "rules": len(tried.rules), "lam": lam, "mu": mu}
+        if task.options["by_kind"]:
+            learnt, held = records[: len(task.train)], records[len(task.train) :]
+            best, report["by_kind"] = thetas_by_kind(learnt, held, best, lam, mu)
+        report |= figures_of(table.try_rules([start, best]), 1, lam, mu)
+        report |= {"held_out_gain": held_out_gain(tried, lam, mu, seed=task.seed), "frontier": points}
         compiled = program.deepcopy()
         compiled.controls.values = best
-        return Compiled(
-            program=compiled, candidates=_frontier(tried, lam, mu), report=_report(records, stops, best, lam, mu)
-        )
+        stops = [simulate(record, best) for record in records]
+        report |= {"chosen": best.model_dump(mode="json"), "stops": _reasons(stops)}
+        report["replayed"] = check_on_replies(compiled, asked, records, stops, quality.score)
+        return Compiled(program=compiled, candidates=_candidates(points), report=report)
+
+
+def prices(task: CompileTask) -> tuple[float, float]:
+    """λ and μ: the options, else those of the metric `costed`, else its defaults."""
+    priced = task.metric.name == "costed"
+    own = [getattr(task.metric, name, default) if priced else default for name, default in (("lam", LAM), ("mu", MU))]
+    asked = [task.options.get("lam"), task.options.get("mu")]
+    lam, mu = (float(default if value is None else value) for value, default in zip(asked, own, strict=True))
+    return lam, mu
 
 
 def _program(task: CompileTask) -> ReflectiveRAG:
@@ -63,45 +85,20 @@ def _program(task: CompileTask) -> ReflectiveRAG:
     return task.program
 
 
-def _rank(stops: Sequence[Stop], lam: float, mu: float) -> tuple[float, int]:
-    """Costed score, then cheapness; `max` keeps the first of equals, which is the rule the program came with."""
-    return round(_costed(stops, lam, mu), 9), -sum(s.tokens for s in stops)
+def _reasons(stops: Sequence[Stop]) -> dict[str, int]:
+    return {reason: sum(s.reason == reason for s in stops) for reason in sorted({s.reason for s in stops})}
 
 
-def _costed(stops: Sequence[Stop], lam: float, mu: float) -> float:
-    return sum(s.score - lam * s.tokens / 1000 - mu * s.retrievals for s in stops) / len(stops)
-
-
-def _frontier(tried: Sequence[tuple[LoopControls, Sequence[Stop]]], lam: float, mu: float) -> tuple[Candidate, ...]:
-    """The rules that no other beats in quality at the same cost, cheapest first."""
-    points: dict[tuple[float, float], Candidate] = {}
-    for rule, stops in tried:
-        n = len(stops)
-        quality, tokens = sum(s.score for s in stops) / n, sum(s.tokens for s in stops) / n
-        retrievals = sum(s.retrievals for s in stops) / n
-        cost = lam * tokens / 1000 + mu * retrievals
-        details = {"quality": quality, "tokens": tokens, "retrievals": retrievals, "controls": rule.model_dump()}
-        points.setdefault(
-            (cost, -quality),
-            Candidate(name=f"θ={rule.theta:g} rounds={rule.max_rounds}", score=quality - cost, details=details),
+def _candidates(points: Sequence[Mapping[str, Any]]) -> tuple[Candidate, ...]:
+    """The frontier as candidates, for a child run each."""
+    return tuple(
+        Candidate(
+            name=f"θ={point['controls']['theta']:g} rounds={point['controls']['max_rounds']}",
+            score=point["costed"],
+            details={
+                "quality": point["quality"]["mean"],
+                **{name: point[name] for name in ("tokens", "retrievals", "controls")},
+            },
         )
-    frontier: list[Candidate] = []
-    best = float("-inf")
-    for (_, quality), candidate in sorted(points.items()):
-        if -quality > best:
-            best = -quality
-            frontier.append(candidate)
-    return tuple(frontier)
-
-
-def _report(
-    records: Sequence[QuestionRecord], stops: Sequence[Stop], best: LoopControls, lam: float, mu: float
-) -> dict[str, Any]:
-    costed = [s.score - lam * s.tokens / 1000 - mu * s.retrievals for s in stops]
-    return {
-        "chosen": best.model_dump(),
-        "n": len(records),
-        "costed": vars(bootstrap_mean(costed)),
-        "quality": vars(bootstrap_mean([s.score for s in stops])),
-        "stops": {reason: sum(s.reason == reason for s in stops) for reason in sorted({s.reason for s in stops})},
-    }
+        for point in points
+    )

@@ -20,8 +20,9 @@ from typing import Any, Self
 import dspy
 
 from reflective_rag.programs.lm.prices import Price, price_of
-from reflective_rag.programs.lm.recording import RecordingEngine
+from reflective_rag.programs.lm.recording_engine import RecordingEngine
 from reflective_rag.programs.lm.resolve import Model
+from reflective_rag.programs.lm.wrapped import lm_around
 from reflective_rag.signatures.errors import BudgetExceeded, ConfigError
 
 _LOOK_AGAIN = 0.01
@@ -216,22 +217,8 @@ def cap_model(model: Model, dollars: float, cap: SpendingCap | None = None) -> t
 
 
 def _capped_lm(lm: dspy.LM, cap: SpendingCap, price: Price) -> dspy.LM:
-    from dspy.clients.backend_selection import CLIENT_KEYS
-
     engine = CappedEngine(lm, cap, price)
-    # The connection's settings stay with the inner client; DSPy refuses them beside a custom engine.
-    kwargs = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
-    if "max_completion_tokens" in kwargs:
-        kwargs["max_tokens"] = kwargs.pop("max_completion_tokens")
-    return dspy.LM(
-        lm.model,
-        engine=engine,
-        async_engine=AsyncCappedEngine(engine),
-        model_type=lm.model_type,
-        cache=lm.cache,
-        num_retries=lm.num_retries,
-        **kwargs,
-    )
+    return lm_around(lm, engine, AsyncCappedEngine(engine), cache=lm.cache, num_retries=lm.num_retries)
 
 
 _OWN_HISTORY: dict[str, Any] = {

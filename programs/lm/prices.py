@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import dspy
 
-from reflective_rag.programs.lm.recording import RecordingEngine
+from reflective_rag.programs.lm.recording_engine import RecordingEngine
 
 
 class Price(NamedTuple):

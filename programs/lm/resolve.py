@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import dspy
 
-from reflective_rag.programs.lm.recording import Recording, header_for, recorded_lm
+from reflective_rag.programs.lm.recording import Recording
+from reflective_rag.programs.lm.recording_engine import header_for, recorded_lm
 from reflective_rag.signatures.errors import ConfigError
 
 RULES = "rules"

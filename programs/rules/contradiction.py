@@ -7,11 +7,14 @@ time, of scope or of named things is taken for a difference of scope, not for a 
 from collections.abc import Sequence
 from itertools import combinations
 
-from reflective_rag.programs.rules.disagreement import Statement, disagreement, twins
+from reflective_rag.programs.rules.comparing import Statement
+from reflective_rag.programs.rules.disagreement import denial, disagreement
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page
 from reflective_rag.programs.rules.matching import stem
 from reflective_rag.programs.rules.relevance import grade
+from reflective_rag.programs.rules.rivals import rivals
 from reflective_rag.programs.rules.spans import candidates
+from reflective_rag.programs.rules.twinning import twins
 from reflective_rag.programs.rules.words import STOP_EN
 from reflective_rag.signatures.text import tokenize
 from reflective_rag.signatures.types import Contradiction
@@ -19,27 +22,34 @@ from reflective_rag.signatures.types import Contradiction
 MAX_PAGES, MAX_SPAN = 12, 240
 """Most pages compared with each other; longest quoted span in characters."""
 
+NEARLY = 0.7
+"""Share of the coverage of a sentence on topic from which a sentence is read for what it denies."""
+
 MAX_TWINS = 40
 """Most sentences of a page that are compared with their like in another page (the first ones)."""
 
-TWIN_GRADE = 0.15
+TWIN_GRADE = 0.05
 """Least grade of both pages before their sentences are compared one by one."""
 
 
 def contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
     """Contradicting pairs, one a pair of passages.
 
-    First the two sentences that speak to the question are compared; then, in pages of one subject, every sentence with
-    its like. `newer` is the id of the later-published one where both dates are known and differ.
+    First the two sentences that speak to the question are compared; then the answers that differently worded sentences
+    bind to the asked word; then, in pages of one subject, every sentence with its like. `newer` is the id of the later-published one where both dates are known and differ.
     """
     found: dict[tuple[int, int], Contradiction] = {}
-    statements = [_statement(evidence, line) for line in _topic_lines(evidence)[:MAX_PAGES]]
-    for a, b in combinations(statements, 2):
-        if about := disagreement(evidence, a, b):
+    lines = _topic_lines(evidence)[:MAX_PAGES]
+    sure = sum(score >= evidence.settings.on_topic for score, _ in lines)
+    statements = [_statement(evidence, line) for _, line in lines]
+    for (i, a), (j, b) in combinations(enumerate(statements), 2):
+        if about := (disagreement if max(i, j) < sure else denial)(evidence, a, b):
             found[_pair(a, b)] = _contradiction(evidence, a, b, about)
     pages = [
         [_statement(evidence, line) for line in page.lines[:MAX_TWINS]] for page in _relevant(evidence)[:MAX_PAGES]
     ]
+    for a, b, about in rivals(evidence, [statement for page in pages for statement in page]):
+        found.setdefault(_pair(a, b), _contradiction(evidence, a, b, about))
     for ours, theirs in combinations(pages, 2):
         if met := twins(evidence, ours, theirs):
             first, second, about = met
@@ -51,19 +61,20 @@ def _pair(a: Statement, b: Statement) -> tuple[int, int]:
     return min(a.line.page, b.line.page), max(a.line.page, b.line.page)
 
 
-def _topic_lines(evidence: Evidence) -> list[Line]:
-    """The best sentence of each page that is on topic, best page first.
+def _topic_lines(evidence: Evidence) -> list[tuple[float, Line]]:
+    """The best sentence of each page that is on topic, or nearly (a denied word is one it lacks), best page first.
 
     A text that repeats under another id is left out.
     """
+    least = NEARLY * evidence.settings.on_topic
     best: dict[str, tuple[float, Line]] = {}
     for page in evidence.pages:
         for line in page.lines:
             score = evidence.coverage(line.context)
             key = page.passage.key
-            if score >= evidence.settings.on_topic and (key not in best or score > best[key][0]):
+            if score >= least and (key not in best or score > best[key][0]):
                 best[key] = (score, line)
-    return [line for _, line in sorted(best.values(), key=lambda item: (-item[0], item[1].page))]
+    return sorted(best.values(), key=lambda item: (-item[0], item[1].page))
 
 
 def _relevant(evidence: Evidence) -> list[Page]:

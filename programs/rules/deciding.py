@@ -2,14 +2,17 @@
 
 import re
 
+from reflective_rag.programs.rules.denial import denied
 from reflective_rag.programs.rules.evidence import Evidence, Page, core_title
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.words import NEGATION_EN, NEGATION_ZH
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Draft
 
 _SAME = re.compile(r"\b(?:same|both)\b|同一|相同|都是|均为|都", re.IGNORECASE)
 _SAME_STRICT = re.compile(r"\bsame\b|同一|相同", re.IGNORECASE)
+_ASKING_ZH = late_pattern(r"是否|有没有|是不是|会不会|能不能")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -64,11 +67,20 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
         key=lambda each: evidence.coverage(each.context) + evidence.coverage(each.own, said),
         default=None,
     )
-    coverage = evidence.coverage(line.context) if line else 0.0
-    if line is None or coverage < evidence.settings.min_statement:
+    if line is None:
         return Draft(answer=""), 0.0
-    flipped = negated(line.text) != negated(question.text)
+    denial = denied(_stated(question.text), line.text)
+    # The denied word itself (有毒, where the sentence says 无毒) is a term that the sentence lacks.
+    coverage = evidence.coverage(line.context, [term.text not in denial for term in question.terms])
+    if coverage < evidence.settings.min_statement:
+        return Draft(answer=""), 0.0
+    flipped = bool(denial) or negated(line.text) != negated(question.text)
     return Draft(answer=no if flipped else yes, cited=(evidence.pages[line.page].passage.id,)), coverage
+
+
+def _stated(question: str) -> str:
+    """A yes/no question as the statement that it asks about, as far as a denial is concerned."""
+    return _ASKING_ZH.sub("", question).rstrip("?？吗")
 
 
 def negated(text: str) -> bool:

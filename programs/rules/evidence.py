@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache
 
 from reflective_rag.programs.rules.cutting import stretches
@@ -114,8 +115,27 @@ class _Cut:
     folded: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A passage by what the rules read of it."""
+
+    id: str
+    title: str
+    text: str
+    published: date | None
+    passage: Passage = field(compare=False)
+
+
 def gather(question: Question, passages: Sequence[Passage], settings: RuleSettings | None = None) -> Evidence:
     """Cut the passages into lines and match the question's terms in them."""
+    known = tuple(_Known(p.id, p.title, p.text, p.published, p) for p in passages)
+    return _gathered(question, known, settings or DEFAULTS)
+
+
+# One question gathers the same passages to judge, to answer, to check and to cite.
+@lru_cache(maxsize=4)
+def _gathered(question: Question, known: tuple[_Known, ...], settings: RuleSettings) -> Evidence:
+    passages = [each.passage for each in known]
     cuts = [_cut(question, passage) for passage in passages]
     own = [merge(cut.title, *(piece[3] for piece in cut.pieces)) for cut in cuts]
     weights = _weights(question, own)
@@ -125,12 +145,12 @@ def gather(question: Question, passages: Sequence[Passage], settings: RuleSettin
         pages.append(
             Page(i, cut.passage, cut.text, cut.name, cut.title, own[i], link.terms, lines, link.pages, link.asked)
         )
-    return Evidence(question, weights, tuple(pages), settings or DEFAULTS)
+    return Evidence(question, weights, tuple(pages), settings)
 
 
 def _cut(question: Question, passage: Passage) -> _Cut:
-    # One question reads each passage several times: to judge, to check the claims, to cite. Books are not worth keeping.
-    read = _kept_reading if len(passage.text) <= 20_000 else _reading
+    # One question reads each passage several times: to judge, to check the claims, to cite. Few books are kept: they are large.
+    read = _kept_reading if len(passage.text) <= 20_000 else _kept_book
     clean, pieces, folded = read(question.terms, passage.text)
     name, title = _kept_title(question.terms, passage.title)
     return _Cut(passage, clean, name, title, pieces, folded)
@@ -160,6 +180,7 @@ def _title(terms: tuple[Term, ...], title: str) -> tuple[str, Hits]:
 
 
 _kept_reading = lru_cache(maxsize=512)(_reading)
+_kept_book = lru_cache(maxsize=2)(_reading)
 _kept_title = lru_cache(maxsize=512)(_title)
 
 

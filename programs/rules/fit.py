@@ -2,6 +2,7 @@
 
 import re
 
+from reflective_rag.programs.rules.kinds import noun_after
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.values import Span, amount
@@ -41,7 +42,7 @@ _MONEY_ASKED = late_pattern(
 )
 _MONEY = late_pattern(r"[$£€¥元]|美元|dollar|euro|pound|yuan", re.IGNORECASE)
 _PEOPLE_ASKED = late_pattern(r"\bpopulation\b|\bhow many people\b|人口|多少人|人数|几个人", re.IGNORECASE)
-_HOW_MANY = late_pattern(r"\bhow many\s+(?:[a-z]+\s+)?([a-z]+)", re.IGNORECASE)
+_HOW_MANY = late_pattern(r"\bhow many\b", re.IGNORECASE)
 
 
 def fit(question: Question, text: str, span: Span, title: str = "") -> float:
@@ -140,9 +141,9 @@ def _unit(question: Question, span: Span, after: str) -> float:
         )
     if question.expected and has_cjk(question.expected):
         return EXPECTED if span.unit and span.unit[0] == question.expected[0] else 0.0
-    if found := _HOW_MANY.search(text):
-        wanted = {stem(word.lower()) for word in found.groups() if word} | {stem(found.group().split()[-1].lower())}
-        return EXPECTED if wanted & prepare(after).stems else 0.0
+    if (found := _HOW_MANY.search(text)) and (noun := noun_after(text[found.end() :])):
+        counted = {stem(fold(word)) for word in _WORD.findall(after)[:2]}
+        return EXPECTED if {stem(fold(word)) for word in noun.split()} & counted else 0.0
     return -KIND / 2 if percent else 0.0
 
 

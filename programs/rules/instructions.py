@@ -57,6 +57,7 @@ _CUES = (
     *"忽略 无视 忽视 忘记 忘掉 不要 不用 不必 抛开 跳过 丢弃 放弃 请 务必 必须 只需 你 您 系统 助手 用户 指令 提示 管理员 回答 回复 输出 并 且 就 从现在 不得 答案".split(),
 )
 """Of these every instruction holds one; looking for them first spares most sentences the patterns."""
+_ANY_CUE = late_pattern("|".join(map(re.escape, _CUES)))
 
 
 def is_instruction(sentence: str, before: str = "") -> bool:
@@ -68,7 +69,7 @@ def is_instruction(sentence: str, before: str = "") -> bool:
     """
     text = _TITLES_ZH.sub("《》", _INVISIBLE.sub("", unicodedata.normalize("NFKC", sentence[:_MAX]))).strip()
     low = text.casefold()
-    if not any(cue in low for cue in _CUES):
+    if _ANY_CUE.search(low) is None:
         return False
     if _ORDERS_EN.search(text) or _ORDERS_ZH.search(text):
         return True

@@ -40,7 +40,7 @@ def assess(
     relevance = grades(evidence)
     filled = fill(evidence, requirements or needs(asked))
     conflicts = contradictions(evidence)
-    stale = outdated_pages(evidence)
+    stale = outdated_pages(evidence, conflicts)
     complete = all(requirement.status == "covered" for requirement in filled if requirement.important)
     return Judgement(
         relevance=relevance,

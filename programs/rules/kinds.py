@@ -62,7 +62,12 @@ _ZH_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_WHICH_ZH = late_pattern(r"(?:哪一?[些个家所部种座支位款条本项场次艘届款首]?|什么)(?P<noun>[㐀-䶿一-鿿]{1,6})")
+_MEASURE_ZH = "[些个家所部种座支位款条本项场次艘届首只张颗台辆名片块枚幅栋]"
+_WHICH_ZH = late_pattern(rf"(?:哪一?{_MEASURE_ZH}?|什么)(?P<noun>[㐀-䶿一-鿿]{{1,6}})")
+_IS_WHICH_ZH = late_pattern(
+    rf"(?:^|的)(?!第)(?P<noun>(?:(?!的)[㐀-䶿一-鿿]){{1,6}})(?<![又也还曾原])(?:是哪一?{_MEASURE_ZH}?|(?:叫做?|名为)什么(?:名字)?)[？?\s]*$"
+)
+"""世界上最深的*湖*是哪个, 中国最大的*湖*叫什么: the noun stands before."""
 _WHAT_IS_NOUN = late_pattern(r"\s+(?:is|was|are|were)\s+the\s+((?:[a-z-]+\s+){1,2}?)(?:of|for|in|that|behind)\b")
 _POSSESSED = late_pattern(r"['’]s\s+((?:[a-z]+\s+)?[a-z]+)\s*\?*\s*$")
 _NOUN_OF_END = late_pattern(r"\bthe\s+([a-z]+)\s+of\s*\?*\s*$")
@@ -165,6 +170,8 @@ def _kind_zh(question: str) -> tuple[Kind, str, tuple[str, ...]]:
 
 
 def _which_zh(question: str) -> str:
+    if found := _IS_WHICH_ZH.search(question):
+        return list(segmenter().cut(found["noun"]))[-1]
     found = _WHICH_ZH.search(question)
     if not found:
         return ""

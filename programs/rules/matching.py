@@ -17,10 +17,8 @@ from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import tokenize
 
 _CJK = late_pattern(r"[㐀-䶿一-鿿豈-﫿]")
-_SCRIPTS = late_pattern(
-    r"(?<=[㐀-䶿一-鿿豈-﫿])(?=[^\W_㐀-䶿一-鿿豈-﫿])|(?<=[^\W_㐀-䶿一-鿿豈-﫿])(?=[㐀-䶿一-鿿豈-﫿])"
-)
-"""Where Chinese characters and a Latin word or number touch: OpenTable由Chuck is three words."""
+
+_WORDLIKE = late_pattern(r"[^\W_]")
 
 _local = threading.local()
 
@@ -54,11 +52,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Text:
-    """A text made ready for matching: folded (NFKC, lower case), its stems, and its tokens."""
+    """A text made ready for matching: folded (NFKC, lower case), and the stems of its words that are not Chinese."""
 
     folded: str
     stems: frozenset[str]
-    tokens: frozenset[str]
 
 
 def has_cjk(text: str) -> bool:
@@ -72,9 +69,14 @@ def fold(text: str) -> str:
     return folded.replace("’", "'").replace("•", "·").replace("・", "·").replace("‧", "·")
 
 
-@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Snowball English stem of one word (library: PyStemmer). Its object is not thread-safe, hence one a thread."""
+    """Snowball English stem of one word (library: PyStemmer); Chinese stays as it is."""
+    return word if word[:1] >= "\u2e80" else _stem(word)
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    # The library's object is not thread-safe, hence one a thread.
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:
         import Stemmer
@@ -131,13 +133,18 @@ def prepare(text: str) -> Text:
 
 def _prepare(text: str) -> Text:
     folded = fold(text)
-    tokens = frozenset(tokenize(_SCRIPTS.sub(" ", folded)))
-    stems = {stem(token) for token in tokens if token.isascii() or not _CJK.match(token)}
+    stems = {stem(token) for token in _latin(folded)}
     for pattern, words, words_zh in _IMPLIED:
         if pattern.search(text):
             stems.update(words)
             folded += words_zh
-    return Text(folded, frozenset(stems), tokens)
+    return Text(folded, frozenset(stems))
+
+
+def _latin(folded: str) -> list[str]:
+    """The words and numbers outside the Chinese characters, of which most Chinese sentences have none."""
+    rest = _CJK.sub(" ", folded)
+    return [] if rest.isspace() or not _WORDLIKE.search(rest) else tokenize(rest)
 
 
 _prepared = lru_cache(maxsize=4096)(_prepare)
@@ -150,7 +157,7 @@ def match(term: Term, text: Text) -> float:
             return 1.0
     if not term.grams:
         return 0.0
-    share = sum(gram in text.tokens for gram in term.grams) / len(term.grams)
+    share = sum(gram in text.folded for gram in term.grams) / len(term.grams)
     return PARTIAL * share if share >= 0.5 else 0.0
 
 

@@ -47,6 +47,9 @@ class RuleSettings(BaseModel):
     """Consistency: least such overlap of two sentences that differ in one name."""
     nearly_same: Share = 0.6
     """Consistency: least such overlap of two sentences that a negation or an antonym sets against each other."""
+    rival: Share = 0.75
+    """Consistency: least coverage of the question by a sentence whose answer is compared with that of a sentence in other
+    words."""
     same_attribute: Share = 0.6
     """Consistency: least share of the asked words that both sentences must hold, the same ones."""
     same_amount: Share = 0.02

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
+from reflective_rag.programs.rules.answer_types import fits_type
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
 from reflective_rag.programs.rules.fit import fit
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, segmenter, stem
@@ -10,9 +11,13 @@ from reflective_rag.programs.rules.names import names, quoted
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.values import Span, dates, numbers
 from reflective_rag.programs.rules.words import DEMONYM, MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
+from reflective_rag.signatures.patterns import late_pattern
 
 NEAR_EN, NEAR_ZH = 30.0, 18.0
 """Distance in characters at which a term's pull on a span is halved (English, Chinese)."""
+
+CLAUSE = 10.0
+"""Characters that the end of a clause counts for in that distance."""
 
 ENTITY_PULL = 0.35
 """Factor for the pull of names: the answer stands by the attribute ("born", 导演) rather than by the name it is about."""
@@ -27,8 +32,13 @@ _IS_A = re.compile(
     rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:(?:former|retired|late|professional|{DEMONYM})\s+)*([a-z][a-z-]+(?:\s+(?!(?:who|that|which|and|or|in|of|by|from|for|with|at|on|to|best|known|born|based|directed|written|produced|released|set|was|is)\b)[a-z][a-z-]+){{0,3}})"
 )
 _SLOT = r"[了在于是为由被的从叫作做到过：:“「《]{0,3}([^，。；！？,;（）()“”「」《》…\n]{2,16})"
+_CAUSE = late_pattern(
+    r"\b(?:because(?:\s+of)?|due\s+to|owing\s+to|as\s+a\s+result\s+of|in\s+order\s+to|so\s+that|thanks\s+to|died\s+(?:of|from)|by\s+(?=\w+ing\b))\s*"
+    r"([^,;.!?()]{3,120})|(?:因为|由于|为了|以便|死于(?!\d))([^，。；！？（）]{2,60})",
+    re.IGNORECASE,
+)
 _LIST = re.compile(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*")
-_PLURAL = re.compile(
+PLURAL = re.compile(
     r"哪些|哪几|哪两|分别|两种|几种|例子|有谁|都是?有|\bwhat are\b|\bwhich two\b|\bwho (?:are|were)\b", re.IGNORECASE
 )
 
@@ -55,12 +65,12 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     found = []
     spans = [_trim(question, span) for span in _spans(question, line.text)]
     for span in dict.fromkeys(spans):
-        if _from_question(question, span.text):
+        if _from_question(question, span.text) or not fits_type(question, line.text, span):
             continue
-        score = _nearness(span, positions, question) + fit(question, line.text, span, title)
+        score = _nearness(span, positions, question, line.text) + fit(question, line.text, span, title)
         found.append(Candidate(span.text, line.page, line.start + span.start, line.start + span.end, score))
     found.sort(key=lambda c: (-c.score, c.start))
-    if found and _PLURAL.search(question.text):
+    if found and PLURAL.search(question.text):
         found[0] = _with_list(found[0], line, spans)
     return found
 
@@ -76,8 +86,16 @@ def _spans(question: Question, text: str) -> list[Span]:
             return [span for span in names(text) if span.kind in ("person", "name")] + short
         case "place":
             return [span for span in names(text) if span.kind in ("place", "name")]
+        case "reason" if causes := _causes(text):
+            return causes
         case _:
             return quoted(text) + names(text) + phrases(text, question) + _slots(text, question)
+
+
+def _causes(text: str) -> list[Span]:
+    """What a sentence gives as cause, purpose or means: after "because of", "by …ing", 因为, 为了."""
+    found = ((m, 1 if m.group(1) else 2) for m in _CAUSE.finditer(text))
+    return [Span(m.group(i), m.start(i), m.end(i), "phrase") for m, i in found]
 
 
 def _slots(text: str, question: Question) -> list[Span]:
@@ -143,7 +161,8 @@ def _trim(question: Question, span: Span) -> Span:
     if span.kind != "name" or has_cjk(span.text):
         return span
     words = [(m.group(), m.start()) for m in _WORDS.finditer(span.text)]
-    attribute = {form for term in question.attribute for form in term.forms}
+    asked = {stem(word) for word in fold(question.expected).split()}  # which *university*: University of Halden
+    attribute = {form for term in question.attribute for form in term.forms} - asked
     cut = 0
     for i, (word, _) in enumerate(words[:-1]):
         if word.endswith(("'s", "’s")) or stem(fold(word)) in attribute:
@@ -180,7 +199,7 @@ def _positions(evidence: Evidence, text: str) -> list[tuple[float, list[int]]]:
     return found
 
 
-def _nearness(span: Span, positions: list[tuple[float, list[int]]], question: Question) -> float:
+def _nearness(span: Span, positions: list[tuple[float, list[int]]], question: Question, text: str) -> float:
     """0..1: weighted mean of half-life pulls of the question's terms that stand in the sentence."""
     half = NEAR_ZH if question.language == "zh" else NEAR_EN
     total = sum(weight for weight, _ in positions)
@@ -188,9 +207,16 @@ def _nearness(span: Span, positions: list[tuple[float, list[int]]], question: Qu
         return 0.0
     pull = 0.0
     for weight, places in positions:
-        distance = min(max(span.start - place, place - span.end, 0) for place in places)
+        # A date belongs to the verb of its own clause: 于2016年发射，2017年返回.
+        distance = min(_distance(span, place, text if question.kind == "time" else "") for place in places)
         pull += weight * half / (half + distance)
     return pull / total
+
+
+def _distance(span: Span, place: int, text: str) -> float:
+    """Characters between a span and a place; a clause that ends between them counts as `CLAUSE` more."""
+    between = text[span.end : place] or text[place : span.start]
+    return max(span.start - place, place - span.end, 0) + CLAUSE * sum(between.count(mark) for mark in "，；。;")
 
 
 def _with_list(best: Candidate, line: Line, spans: list[Span]) -> Candidate:

@@ -2,6 +2,7 @@
 
 from reflective_rag.programs.rules.agreement import comparable, digits, other_values, unit_conflict, values_held
 from reflective_rag.programs.rules.deciding import negated
+from reflective_rag.programs.rules.denial import denied
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather, merge, scale
 from reflective_rag.programs.rules.matching import hits
 from reflective_rag.programs.rules.opposites import opposed
@@ -56,11 +57,15 @@ def _judge_line(own: Evidence, question: Question, claim: str, news: list[bool],
     if coverage < WORTH_READING:
         return None
     agrees = not _missing(claim, line, page)
-    flipped = negated(claim) != negated(line.text)
+    denial = denied(claim, line.text)
+    flipped = bool(denial) or negated(claim) != negated(line.text)
     opposite = opposed(claim, line.text)
     added = not any(news) or own.coverage(held, news) > 0
     if coverage >= settings.full_support and agrees and not flipped and not opposite and added:
         return 3, coverage, verdict(question, claim, "supported", ids)
+    # The denied word itself (有毒, where the sentence says 无毒) is a term that the sentence lacks.
+    if denial and agrees and own.coverage(held, [t.text not in denial for t in own.question.terms]) >= NEAR:
+        return 2, coverage, verdict(question, claim, "contradicted", ids, "negation")
     if problem := _contradicts(own, claim, line, held, agrees, flipped, opposite):
         return 2, coverage, verdict(question, claim, "contradicted", ids, *problem)
     said = [not term.text[0].isdigit() and not term.entity for term in own.question.terms]

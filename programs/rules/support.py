@@ -19,7 +19,9 @@ from reflective_rag.signatures.types import ClaimSupport, Passage, Support
 SHORT_WORDS, SHORT_CHARACTERS = 8, 16
 """A claim up to this length (English, Chinese) that does not repeat the question is a short answer, not a statement."""
 
-_SAYS = re.compile(r"\b(?:is|was|are|were|has|had|have|did|does|will)\b|[是在于了把被](?=.)", re.IGNORECASE)
+_SAYS = re.compile(
+    r"\b(?:is|was|are|were|has|had|have|did|does|will)\b|[是在于了把被](?=.)|[有无](?![限])(?=.)", re.IGNORECASE
+)
 _SURE_PARTS = re.compile(r"\s*[；;]\s*")
 _PARTS = re.compile(r"\s*(?:[；;、，]|,\s+(?:and\s+|or\s+)?|\s+and\s+|\s+&\s+|\x00)\s*")
 

@@ -28,6 +28,12 @@ class Span:
 
 
 _MONTH = rf"(?:{'|'.join(MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?)"
+_COUNTED = (
+    r"\s?(?:[个名人位座所家部本条只支次种台辆架艘间层件张枚颗头匹棵米元吨亩克]|余[个名人位]|多[个名人位]|公里|千米|公斤|千克|平方|英里|英尺|美元|日元)"
+    r"|\s(?:people|persons|inhabitants|residents|workers|employees|students|soldiers|seats|metres|meters|feet|miles|km|kg|tons|tonnes|acres|dollars"
+    r"|pounds|euros|copies|words|pages|votes|members|men|women|visitors)\b"
+)
+"""What a number counts, so that it is no year: 1200名, 1500 people."""
 _DATE = late_pattern(
     rf"{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:\s*,?\s*\d{{4}})?(?!\d)"
     rf"|(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?"
@@ -37,7 +43,8 @@ _DATE = late_pattern(
     r"|(?<!\d)\d{1,2}月(?:\s*\d{1,2}[日号])?"
     r"|\d{1,2}世纪(?:\d{2}年代)?(?:[初末]|中期|中叶)?"
     r"|(?:early|mid|late)?[- ]?(?<!\d)\d{3}0s\b|\b\d{1,2}(?:st|nd|rd|th)\s+century"
-    r"|(?<![\d.,/$£€¥#])(?:1\d{3}|20\d{2})(?![\d%]|[.,]\d)(?:\s+(?:BC|AD|BCE|CE)\b)?",
+    r"|(?<![\d.,/$£€¥#])(?:1\d{3}|20\d{2})(?![\d%]|[.,]\d|"
+    rf"{_COUNTED})(?:\s+(?:BC|AD|BCE|CE)\b)?",
     re.IGNORECASE,
 )
 _SCALE = r"(?:hundred|thousand|million|billion|trillion|bn|m|k)\b"

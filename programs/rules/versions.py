@@ -1,22 +1,27 @@
 """Which passages are out of date for the question: too old for now, too new, too early, or superseded.
 
-Two rules, both for sentences on topic only. A passage is *superseded* when another one, whose date fits the question's
-time better, gives a different value. A passage is *out of bounds* by itself when its own date rules it out: older than
-a fact of that kind stays true (for "now"), or stating years that all lie outside the time asked for. A passage of
-unknown date is never out of date, and neither is one that a passage within bounds agrees with.
+Two rules, both for passages that would answer: on topic, about the question's names, with a value of the asked kind. A
+passage is *superseded* when another one about the same, whose date fits the question's time better, contradicts it or
+gives a different value. A passage is *out of bounds* by itself when its own date rules it out: older than a fact of that
+kind stays true (for "now"), or stating years that all lie outside the time asked for. A passage of unknown date is never
+out of date, nor is one that a passage within bounds agrees with; a date after today is as good as unknown for "now".
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from reflective_rag.programs.rules.dates import dated, spoken_years
-from reflective_rag.programs.rules.evidence import Evidence, Line, Page
+from reflective_rag.programs.rules.comparing import PUNCTUAL, same_subject
+from reflective_rag.programs.rules.contradiction import contradictions
+from reflective_rag.programs.rules.dates import spoken_years
+from reflective_rag.programs.rules.evidence import Evidence, Line, Page, merge
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import candidates
 from reflective_rag.programs.rules.values import numbers, worded_amount
+from reflective_rag.signatures.types import Contradiction
 
 _FAST = re.compile(
     r"\b(?:price|cost|costs|rate|rates|stock|share price|exchange|weather|temperature|score|ranking|rank(?:ed|s)?|standings|record|version|release|model|champions?|holder|followers|subscribers|worth|richest|fastest|latest|newest|most recent)\b"
@@ -38,6 +43,7 @@ class Version:
     when: date
     said: tuple[int, ...]
     published: bool
+    line: Line
 
 
 def stale_after(question: Question, settings: RuleSettings) -> int:
@@ -47,8 +53,11 @@ def stale_after(question: Question, settings: RuleSettings) -> int:
     return settings.stale_slow_years if _SLOW.search(question.text) else settings.stale_years
 
 
-def outdated_pages(evidence: Evidence) -> frozenset[int]:
-    """Indexes of pages out of date; empty for a timeless question. A page of unknown date is never among them."""
+def outdated_pages(evidence: Evidence, conflicts: Sequence[Contradiction] | None = None) -> frozenset[int]:
+    """Indexes of pages out of date; empty for a timeless question. A page of unknown date is never among them.
+
+    `conflicts` are the contradictions of the same evidence, where they were looked for already.
+    """
     versions = _versions(evidence)
     outside = {version.page for version in versions if _out_of_bounds(evidence, version)}
     inside = [version for version in versions if version.page not in outside]
@@ -57,13 +66,35 @@ def outdated_pages(evidence: Evidence) -> frozenset[int]:
         for version in versions
         if version.page in outside and not any(_agree(evidence, other, version) for other in inside)
     }
-    return frozenset(alone) | superseded_pages(evidence)
+    return frozenset(alone) | superseded_pages(evidence, conflicts)
 
 
-def superseded_pages(evidence: Evidence) -> frozenset[int]:
-    """Indexes of the pages of which another, better dated one gives a different value."""
+def superseded_pages(evidence: Evidence, conflicts: Sequence[Contradiction] | None = None) -> frozenset[int]:
+    """Indexes of the pages that another, better dated one contradicts, or of which one gives a different value."""
+    if evidence.question.time.scope == "timeless":
+        return frozenset()
     versions = _versions(evidence)
-    return frozenset(v.page for v in versions if any(_supersedes(evidence, other, v) for other in versions))
+    gone = {v.page for v in versions if any(_supersedes(evidence, other, v) for other in versions)}
+    return frozenset(gone) | _contradicted(evidence, conflicts)
+
+
+def _contradicted(evidence: Evidence, conflicts: Sequence[Contradiction] | None) -> frozenset[int]:
+    """Of each two pages that contradict each other, the one that the asked time leaves behind; by their date fields."""
+    dated_pages = [page for page in evidence.pages if page.passage.published is not None]
+    if len(dated_pages) < 2:
+        return frozenset()
+    found = contradictions(evidence) if conflicts is None else conflicts
+    pages = {page.passage.id: page for page in dated_pages}
+    gone: set[int] = set()
+    for a, b in ((pages.get(c.passage_a), pages.get(c.passage_b)) for c in found):
+        one, two = (page.passage.published if page else None for page in (a, b))
+        if a is None or b is None or one is None or two is None:
+            continue
+        if not _is_future(evidence, one) and not _is_future(evidence, two):
+            gone |= {
+                page.index for page, when, other in ((a, one, two), (b, two, one)) if _better(evidence, other, when)
+            }
+    return frozenset(gone)
 
 
 def _versions(evidence: Evidence) -> list[Version]:
@@ -79,14 +110,45 @@ def _best_line(evidence: Evidence, page: Page) -> Line | None:
 
 
 def _version(evidence: Evidence, page: Page) -> list[Version]:
-    """The page's own answer with its date; empty when the page is off topic or undated."""
+    """The page's own answer with its date; empty when the page does not answer or its date is not known."""
     line = _best_line(evidence, page)
-    when = dated(page.passage, line.text) if line else None
-    if line is None or when is None:
+    if line is None or not _about_it(evidence, page, line):
+        return []
+    said = _said(evidence, line.text)
+    when = page.passage.published or (date(max(said), 12, 31) if said else None)
+    if when is None or _is_future(evidence, when):
         return []
     spans = candidates(evidence, line)
+    if not spans and evidence.question.kind in ("person", "place", "time", "number"):
+        return []
     value = fold(spans[0].text) if spans else ""
-    return [Version(page.index, value, when, spoken_years(line.text), page.passage.published is not None)]
+    return [Version(page.index, value, when, said, page.passage.published is not None, line)]
+
+
+def _about_it(evidence: Evidence, page: Page, line: Line) -> bool:
+    """Whether the sentence with its page names most of what the question names."""
+    entity = [term.entity for term in evidence.question.terms]
+    named = merge(page.title, line.context, page.linked)
+    return not any(entity) or evidence.coverage(named, entity) >= evidence.settings.covered
+
+
+def _said(evidence: Evidence, text: str) -> tuple[int, ...]:
+    """The years a sentence says it holds for.
+
+    The year of an event (a birth, a film) does not say when the sentence holds, nor does, for "now", one still to come.
+    """
+    today = evidence.question.time.end if evidence.question.time.scope == "now" else None
+    if PUNCTUAL.search(text):
+        return ()
+    return tuple(year for year in spoken_years(text) if today is None or year <= today.year)
+
+
+def _is_future(evidence: Evidence, when: date) -> bool:
+    """Whether a day lies after today where the present is asked for; the last day of this year stands for the year."""
+    time = evidence.question.time
+    if time.scope != "now" or time.end is None:
+        return False
+    return when > max(time.end, date(time.end.year, 12, 31) if (when.month, when.day) == (12, 31) else time.end)
 
 
 def _out_of_bounds(evidence: Evidence, version: Version) -> bool:
@@ -118,13 +180,20 @@ def _supersedes(evidence: Evidence, other: Version, version: Version) -> bool:
     """Whether `other` is the better-dated statement of a *different* value."""
     if not other.value or not version.value or _agree(evidence, other, version):
         return False
+    return same_subject(evidence, other.line, version.line) and _better(evidence, other.when, version.when)
+
+
+def _better(evidence: Evidence, other: date, when: date) -> bool:
+    """Whether `other` fits the time asked for better than `when` does."""
     time = evidence.question.time
-    if time.end is not None and version.when > time.end:
-        return _inside(other.when, time.start if time.scope == "between" else None, time.end)
-    if time.scope in ("now", "as_of"):
-        return version.when < other.when and (time.end is None or other.when <= time.end)
-    if time.start is not None and version.when < time.start:
-        return _inside(other.when, time.start, time.end)
+    if time.scope == "now":
+        return when < other
+    if time.end is not None and when > time.end:
+        return _inside(other, time.start if time.scope == "between" else None, time.end)
+    if time.scope == "as_of":
+        return when < other and (time.end is None or other <= time.end)
+    if time.start is not None and when < time.start:
+        return _inside(other, time.start, time.end)
     return False
 
 
@@ -137,6 +206,8 @@ def _agree(evidence: Evidence, a: Version, b: Version) -> bool:
 
     A page from which no value can be read disagrees with none. Amounts are compared as amounts: 2.1 million, 2,100,000.
     """
+    if fold(a.line.text) == fold(b.line.text):
+        return True
     if not a.value or not b.value:
         return False
     text_a, text_b = (fold(evidence.pages[version.page].text) for version in (a, b))

@@ -1,6 +1,6 @@
 """The small models of one program: named by settings or given as objects, loaded at first use, asked in steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +16,24 @@ if TYPE_CHECKING:
 
 OWN = "own"
 """What stands in an artefact's settings for an object of the caller's, which must be given again when it is loaded."""
+
+
+def check_scorers(own: Collection[str], settings: Any) -> None:
+    """Raises `ConfigError` for scorers that no critic asks, instead of passing them over in silence.
+
+    `settings` has `critics` and `fallback`, as `ReflectiveSettings` does.
+    """
+    if "models" in settings.fallback:
+        return
+    critics = settings.critics
+    asked = {"relevance": (critics.relevance,), "nli": (critics.consistency, critics.support)}
+    for name in own:
+        if name in asked and "models" not in asked[name]:
+            judged = "relevance" if name == "relevance" else "support"
+            raise ConfigError(
+                f"`scorers` has {name!r}, but no critic asks it: expected `critics` with {judged!r} given to 'models' "
+                f"(such as `critics={{{judged!r}: 'models'}}`), got {critics.model_dump(exclude_none=True)!r}"
+            )
 
 
 class Scorers:

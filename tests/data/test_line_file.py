@@ -137,7 +137,12 @@ def test_what_cannot_be_opened_is_a_data_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"no gzip", gzip.compress(b'{"a": 1}\n')[:-9], gzip.compress(b"1")[:12] + b"\xff" * 30]
+    "data",
+    [
+        pytest.param(b"no gzip", id="not compressed"),
+        pytest.param(gzip.compress(b'{"a": 1}\n')[:-9], id="cut short"),
+        pytest.param(gzip.compress(b"1")[:12] + b"\xff" * 30, id="rubbish after the header"),
+    ],
 )
 def test_a_damaged_compressed_file_is_a_data_error(data: bytes, tmp_path: Path) -> None:
     """Whatever the decompressor calls it; the file stays."""

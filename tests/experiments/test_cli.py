@@ -16,9 +16,10 @@ from reflective_rag.signatures.errors import DataError
 from tests.experiments.helpers import run, run_json
 
 ROOT = Path(__file__).resolve().parents[2]
+Process = subprocess.CompletedProcess[str]
 
 
-def script(*arguments: str, code: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
+def script(*arguments: str, code: str = "", cwd: Path) -> Process:
     """The command line in a process of its own, after `code` has run there."""
     program = (
         f"import sys; sys.argv[0] = 'reflective-rag'\n{code}\nfrom reflective_rag.experiments.cli import main; main()"
@@ -92,6 +93,8 @@ def test_a_fault_of_ours_is_one_line(workplace: Path, monkeypatch: pytest.Monkey
     assert "KeyError" in done.stderr
     assert "--debug" in done.stderr
     assert isinstance(run("--debug", "ask", "q?").exception, KeyError)
+    assert isinstance(run("ask", "q?", "--debug").exception, KeyError)
+    assert run("ask", "--", "--debug").exit_code == 1
 
 
 def test_markup_in_a_message_is_printed_as_it_is(workplace: Path) -> None:
@@ -142,12 +145,39 @@ def test_a_place_that_cannot_be_used_is_bad_input(workplace: Path, monkeypatch: 
     assert "`/somewhere/file` cannot be read or written: Permission denied" in done.stderr
 
 
-def test_a_terminal_that_lacks_letters_shows_escapes(workplace: Path) -> None:
+ASCII_AND_A_WARNING = """
+import atexit, logging
+for stream in (sys.stdout, sys.stderr):
+    stream.reconfigure(encoding="ascii")
+def warn():
+    import dspy
+    logging.getLogger("dspy.clients.lm").warning("LM response was truncated")
+atexit.register(warn)
+"""
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "debug"])
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[bool, Process]:
+    """Whether with --debug; a Chinese question asked on an ASCII terminal, after which DSPy has something to say."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("RRAG_EMBEDDER", "none")
+        options = ["--debug"] if request.param else []
+        place = tmp_path_factory.mktemp("asked")
+        return request.param, script(*options, "ask", "《百年孤独》的作者是谁？", code=ASCII_AND_A_WARNING, cwd=place)
+
+
+def test_a_terminal_that_lacks_letters_shows_escapes(asked: tuple[bool, Process]) -> None:
     """Chinese on an ASCII terminal is no reason for a traceback."""
-    code = "sys.stdout.reconfigure(encoding='ascii'); sys.stderr.reconfigure(encoding='ascii')"
-    done = script("ask", "《百年孤独》的作者是谁？", code=code, cwd=workplace)
+    _, done = asked
     assert done.returncode == 0
     assert r"\u505c\u6b62\u539f\u56e0" in done.stdout
+
+
+def test_libraries_are_quiet_unless_debugged(asked: tuple[bool, Process]) -> None:
+    """Also DSPy, which sets its level when it is imported, after the command line has set it."""
+    debug, done = asked
+    assert done.returncode == 0
+    assert ("LM response was truncated" in done.stderr) is debug
 
 
 def test_the_demo_ends_with_one_line_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,22 +211,6 @@ def _raising(error: BaseException) -> Callable[..., None]:
         raise error
 
     return fault
-
-
-@pytest.mark.parametrize("debug", [False, True])
-def test_libraries_are_quiet_unless_debugged(debug: bool, workplace: Path) -> None:
-    """Also DSPy, which sets its level when it is imported, after the command line has set it."""
-    code = """
-import atexit, logging
-def warn():
-    import dspy
-    logging.getLogger("dspy.clients.lm").warning("LM response was truncated")
-atexit.register(warn)
-"""
-    options = ["--debug"] if debug else []
-    done = script(*options, "ask", "Which lake is deeper, Lake Baikal or Lake Tanganyika?", code=code, cwd=workplace)
-    assert done.returncode == 0
-    assert ("LM response was truncated" in done.stderr) is debug
 
 
 def test_the_examples_of_ask_are_answered(workplace: Path) -> None:

@@ -14,6 +14,7 @@ from reflective_rag.data.records import Record
 from reflective_rag.experiments.compiling import run_compile
 from reflective_rag.experiments.jobs import split_train
 from reflective_rag.experiments.recipes import load_recipe
+from reflective_rag.programs.artefact_manifest import seals_of
 from reflective_rag.programs.artefacts import load_program, read_manifest
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.signatures.errors import ConfigError, DataError
@@ -29,7 +30,7 @@ class FakeRun:
     run_id = "run-1"
 
     def __init__(self) -> None:
-        self.logged: dict[str, Any] = {"metrics": {}, "tables": {}, "folders": {}, "children": []}
+        self.logged: dict[str, Any] = {"metrics": {}, "tables": {}, "folders": {}, "children": [], "prompts": {}}
 
     def metrics(self, values: dict[str, float], step: int | None = None) -> None:
         self.logged["metrics"] |= values
@@ -39,6 +40,15 @@ class FakeRun:
 
     def folder(self, path: Path, name: str) -> None:
         self.logged["folders"][name] = path
+
+    def inputs(self, data: dict[str, Any]) -> None:
+        self.logged["inputs"] = data
+
+    def prompts(self, family: str, before: dict[str, str], after: dict[str, str], tags: dict[str, str]) -> None:
+        self.logged["prompts"] = {"family": family, "before": before, "after": after, "tags": tags}
+
+    def model(self, artefact: Path, config: dict[str, Any]) -> None:
+        self.logged["model"] = config
 
     def child(self, name: str, **what: Any) -> str:
         self.logged["children"].append({"name": name, **what})
@@ -117,6 +127,9 @@ def test_the_run_holds_everything(workplace: Path, monkeypatch: pytest.MonkeyPat
     assert {"dev.before.f1", "dev.after.f1", "dev.after.f1_low", "dev.after.n"} <= logged["metrics"].keys()
     assert [row["record_id"] for row in logged["tables"]["dev_after"]] == ["q4", "q5"]
     assert logged["folders"] == {"artefact": workplace / "art"}
+    assert logged["inputs"]["dev"]["n"] == 2
+    own = [str(workplace / name) for name in ("train.jsonl", "dev.jsonl")]
+    assert logged["model"] == {"lm": "rules", "corpus": own, "embedder": "none"}
     assert logged["children"]
     assert all("score" in child["metrics"] for child in logged["children"])
     assert (report.run_id, tracker.ended) == ("run-1", None)
@@ -321,7 +334,8 @@ def test_the_artefact_is_checked_when_it_is_loaded(workplace: Path) -> None:
         ),
     }
     for message, (changes, text) in cases.items():
-        Path("art/manifest.json").write_text(json.dumps(manifest | changes))
+        changed = manifest | changes
+        Path("art/manifest.json").write_text(json.dumps(changed | {"seals": seals_of(changed)}))
         Path("art/program.json").write_text(text)
         done = run("ask", "q?", "--artifact", "art")
         assert done.exit_code == 2

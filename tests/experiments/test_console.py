@@ -31,15 +31,16 @@ def told(lines: Lines, clock: Clock, steps: list[tuple[float, str, int, int]]) -
 
 
 def test_a_task_is_told_when_it_begins_and_then_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    """However often it reports."""
+    """And when it ends, once, however often it reports."""
     clock = Clock()
     lines = Lines(clock=clock)
     told(lines, clock, [(second, "dev before", second, 40) for second in range(41)])
-    told(lines, clock, [(41, "test before", 0, 3), (42, "test before", 3, 3)])
+    told(lines, clock, [(41, "test before", 0, 3), (42, "test before", 3, 3), (43, "test before", 3, 3)])
     shown = capsys.readouterr()
     assert shown.err.splitlines() == [
         *(f"dev before: {done} of 40 ({share} %)" for done, share in ((0, 0), (10, 25), (20, 50), (30, 75), (40, 100))),
         "test before: 0 of 3 (0 %)",
+        "test before: 3 of 3 (100 %)",
     ]
     assert not shown.out
 

@@ -56,6 +56,20 @@ def test_a_model_is_scored(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert document["tokens_per_question"] > 0
 
 
+def test_who_checked_the_claims_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules, the model by its name, or nobody: the share of claims unsupported means nothing without it."""
+    rules = run_json("evaluate", "--program", "reflective", "--data", data)
+    assert rules["support_critic"] == "rules"
+    assert sum(rules["claims"].values()) >= rules["unsupported"]["n"] > 0
+    assert run_json("evaluate", "--program", "naive", "--data", data)["support_critic"] is None
+    use_model(monkeypatch)
+    asked = ["evaluate", "--program", "reflective", "--data", data, "--lm", "fake/model", "--limit", "1"]
+    assert run_json(*asked, "--option", "critics.support=lm")["support_critic"] == "lm: fake/model"
+    off = run_json(*asked, "--option", "critics.support=off")
+    assert (off["support_critic"], off["unsupported"]["n"], off["claims"]) == (None, 0, {})
+    assert "claims checked by" in run("evaluate", "--program", "self-rag", "--data", data).stdout
+
+
 def test_an_artefact_is_scored(data: Path, workplace: Path) -> None:
     """`--artifact` takes the program, its settings and its controls from the folder; options still win over them."""
     assert run("compile", write_recipe(workplace, program_options={"k": 3}), "--out", "art").exit_code == 0

@@ -331,3 +331,14 @@ def test_nothing_is_printed(uri: str, name: str, capfd: pytest.CaptureFixture[st
     with tracked("run", experiment=name, uri=uri, params={"a": 1}) as run:
         run.child("c", metrics={"m": 1})
     assert "".join(capfd.readouterr()) == ""
+
+
+def test_an_abandoned_run_is_closed_by_the_one_that_goes_on(uri: str, client: "MlflowClient", name: str) -> None:
+    """A killed process leaves RUNNING for ever; one that ended keeps its status, and an unknown id is only counted."""
+    with tracked("ended", experiment=name, uri=uri, params={}) as ended:
+        pass
+    killed = client.create_run(client.get_run(str(ended.run_id)).info.experiment_id).info.run_id
+    with tracked("next", experiment=name, uri=uri, params={}, abandoned=[killed, str(ended.run_id), "0" * 32]) as run:
+        assert client.get_run(killed).info.status == "KILLED"
+    assert client.get_run(str(ended.run_id)).info.status == "FINISHED"
+    assert run.lost == 1

@@ -8,10 +8,11 @@ from typing import Any, get_args
 import pytest
 
 from reflective_rag.experiments.printing import print_answer
-from reflective_rag.experiments.wording import STOPPED, event_text, stopped
+from reflective_rag.experiments.wording import event_text
 from reflective_rag.programs.drivers import Event
 from reflective_rag.signatures.text import language_of
 from reflective_rag.signatures.types import Assessment, Decision, Result, Round, StopReason
+from reflective_rag.signatures.wording import STOPPED, stopped
 from tests.experiments.helpers import records, run, run_json, use_model, write_jsonl
 
 QUESTIONS = {"en": "Where was Marie Curie born?", "zh": "鲁迅出生在哪里？"}
@@ -86,21 +87,25 @@ EVENTS = {
                 queries=("a",),
                 retrieved=1,
                 new=1,
-                decision=Decision(action="retrieve_more", reason="missing: the year"),
+                decision=Decision(action="retrieve_more", reason="1867"),
             ),
         ),
-        "round 2: search for more, missing: the year",
-        "第 2 轮：继续检索，缺少：the year",
+        "round 2: search for more, 1867",
+        "第 2 轮：继续检索，1867",
     ),
     "enough": (
         Event(
             kind="round",
             round=Round(
-                number=1, queries=(), retrieved=0, new=0, decision=Decision(action="generate", reason="sufficient")
+                number=1,
+                queries=(),
+                retrieved=0,
+                new=0,
+                decision=Decision(action="generate", reason="1867", stop="sufficient"),
             ),
         ),
-        "round 1: write the answer, the evidence was enough (sufficient)",
-        "第 1 轮：写出回答，证据已经充分（sufficient）",
+        "round 1: write the answer, 1867 (sufficient)",
+        "第 1 轮：写出回答，1867（sufficient）",
     ),
     "undecided": (Event(kind="round", round=Round(number=1, queries=(), retrieved=0, new=0)), "round 1", "第 1 轮"),
 }

@@ -8,7 +8,7 @@ import pytest
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
 from reflective_rag.optimizers.metrics import metric
 from reflective_rag.signatures.errors import ConfigError, DataError, ReplayError
-from tests.optimizers.helpers import RECORDS, full, record
+from tests.optimizers.helpers import GOLD, RECORDS, full, record
 
 
 def test_a_row_tells_everything_a_result_holds() -> None:
@@ -16,7 +16,12 @@ def test_a_row_tells_everything_a_result_holds() -> None:
     (row,) = evaluate(lambda question: full(), RECORDS[:1], metric=metric("costed", lam=1, mu=0)).rows
     assert row.seconds >= 0
     assert row.signals
-    assert row.model_copy(update={"seconds": 0.0, "signals": None}) == Row(
+    assert row.usage is not None
+    assert row.usage["assess"].prompt_tokens == 100
+    assert row.read_tokens == len(f"{GOLD.title} {GOLD.text}") // 4
+    assert row.trace is not None
+    told = {"seconds": 0.0, "signals": None, "usage": None, "read_tokens": None, "trace": None}
+    assert row.model_copy(update=told) == Row(
         record_id="q0",
         question="Question 0?",
         answer="Paris",
@@ -35,6 +40,7 @@ def test_a_row_tells_everything_a_result_holds() -> None:
         warnings=("outdated_info",),
         confidence=0.9,
         evidence_score=0.8,
+        citation_recall=0.0,
     )
 
 
@@ -59,6 +65,7 @@ def test_the_summary_has_exactly_its_keys() -> None:
     summary = evaluate(lambda question: answers[question], RECORDS[:2]).summary()
     assert summary.pop("seconds") >= 0
     half = {"mean": 0.5, "low": 0.0, "high": 1.0, "n": 2}
+    none = {"mean": None, "low": None, "high": None, "n": 0}
     assert summary == {
         "n": 2,
         "failed": 0,
@@ -69,6 +76,10 @@ def test_the_summary_has_exactly_its_keys() -> None:
         "f1": half,
         "containment": half,
         "recall": half,
+        "unsupported": none,
+        "citation_precision": none,
+        "citation_recall": {"mean": 0.0, "low": 0.0, "high": 0.0, "n": 2},
+        "claims": {},
         "tokens_per_question": 165,
         "lm_calls_per_question": 3,
         "retrievals_per_question": 2,

@@ -1,10 +1,13 @@
 """Artefacts: whole or not there, JSON only, checked before they are used, loadable by another process."""
 
+import contextlib
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -13,8 +16,18 @@ from typing import Any
 import dspy
 import pytest
 
-from reflective_rag.programs import LoopControls, NaiveRAG, ReflectiveRAG, Weights, load_program, save_program
-from reflective_rag.programs.artefacts import ARTEFACT_VERSION, read_manifest
+from reflective_rag.programs import (
+    LoopControls,
+    NaiveRAG,
+    ReflectiveRAG,
+    Weights,
+    artefact_files,
+    load_program,
+    save_program,
+)
+from reflective_rag.programs.artefact_manifest import seals_of
+from reflective_rag.programs.artefacts import ARTEFACT_VERSION, read_manifest, set_calibration
+from reflective_rag.programs.fingerprints import program_fingerprints
 from reflective_rag.signatures.errors import ConfigError, DataError
 from tests.fakes import chat_reply, fake_lm
 
@@ -144,12 +157,13 @@ def test_an_option_that_an_artefact_cannot_take_is_the_callers_mistake(
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
-    """Change manifest and state, and make the digest fit again: damage that a checksum does not show."""
+    """Change manifest and state, and make digest and seals fit again: damage that a checksum does not show."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     state = json.loads((folder / "program.json").read_text(encoding="utf-8"))
     change(manifest, state)
     text = json.dumps(state, ensure_ascii=False)
     manifest["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    manifest["seals"] = seals_of(manifest)
     (folder / "program.json").write_text(text, encoding="utf-8")
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -257,7 +271,11 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("step", ["fsync", "first rename", "second rename"])
 def test_a_killed_writer_leaves_the_old_artefact(step: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever a write is interrupted, the old artefact is whole, and nothing else is left in the folder above."""
+    """Wherever a write is interrupted, the old artefact is whole, and nothing else is left in the folder above.
+
+    Here on a system that cannot exchange two folders in one step.
+    """
+    monkeypatch.setattr(artefact_files, "exchange", lambda a, b: False)
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     real, seen = Path.rename, []
 
@@ -351,3 +369,129 @@ def test_controls_out_of_the_box_are_the_default(tmp_path: Path) -> None:
     """An untouched program saves and loads as itself."""
     loaded = load_program(save_program(ReflectiveRAG(search), tmp_path / "a"), search)
     assert loaded.controls.values == LoopControls()
+
+
+FORMAT_1 = Path(__file__).parent / "artefacts" / "format-1"
+"""Written by the version before seals: mode `fused`, θ .55, a Chinese demo."""
+
+
+@pytest.fixture
+def old_format(tmp_path: Path) -> Path:
+    """A copy of the artefact of format 1, with the fingerprints of today's signatures."""
+    folder = Path(shutil.copytree(FORMAT_1, tmp_path / "old"))
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["signatures"] = program_fingerprints(ReflectiveRAG(mode="fused", repair=False))
+    path.write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
+    return folder
+
+
+def test_an_artefact_of_the_format_before_is_read_with_a_note(old_format: Path) -> None:
+    """Settings, controls and demos come back, its files stay as they are, and the manifest says how old it is."""
+    before = {path.name: path.read_bytes() for path in old_format.iterdir()}
+    loaded: Any = load_program(old_format, search)
+    assert (loaded.controls.values.theta, loaded.settings.k) == (0.55, 7)
+    assert loaded.assess_and_answer.demos[0]["answer"] == "1267年"
+    assert "format 1" in read_manifest(old_format).note
+    assert {path.name: path.read_bytes() for path in old_format.iterdir()} == before
+
+
+def test_saving_an_old_artefact_again_brings_it_up_to_date(old_format: Path, tmp_path: Path) -> None:
+    """The new one has the present format, seals and no note, and holds the same state."""
+    again = save_program(load_program(old_format, search), tmp_path / "again")
+    manifest = read_manifest(again)
+    assert (manifest.schema_version, manifest.note) == (ARTEFACT_VERSION, "")
+    assert manifest.seals
+    assert (again / "program.json").read_bytes() == (old_format / "program.json").read_bytes()
+
+
+def test_a_calibration_brings_the_manifest_up_to_date(old_format: Path) -> None:
+    """What changes a manifest writes it in the present format."""
+    set_calibration(old_format, None)
+    assert (read_manifest(old_format).schema_version, read_manifest(old_format).note) == (ARTEFACT_VERSION, "")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("scores", {"f1": 0.9}, id="scores"),
+        pytest.param("settings", {"k": 8}, id="settings"),
+        pytest.param("model", "openai/another", id="model"),
+        pytest.param("notes", {}, id="notes"),
+        pytest.param("versions", {"dspy": "9"}, id="versions"),
+    ],
+)
+def test_a_manifest_that_was_changed_names_the_field(field: str, value: Any, folder: Path) -> None:
+    """A valid value that is not the one that was written is found too."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(manifest | {field: value}), encoding="utf-8")
+    with pytest.raises(DataError, match=rf"manifest\.json` is damaged: `{field}` is not as it was written"):
+        load_program(folder, search)
+
+
+def test_every_byte_of_a_manifest_is_covered(folder: Path) -> None:
+    """A flipped bit anywhere is an error, or does not change what the manifest says."""
+    path = folder / "manifest.json"
+    data, whole = path.read_bytes(), read_manifest(folder)
+    unnoticed = []
+    for place in range(0, len(data), 7):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+        with contextlib.suppress(DataError):
+            if read_manifest(folder) != whole:
+                unnoticed.append(place)
+    assert unnoticed == []
+
+
+def test_line_ends_that_git_has_changed_do_no_harm(folder: Path) -> None:
+    """A checkout with CRLF loads."""
+    for path in list(folder.iterdir()):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert load_program(folder, search).name == "reflective"
+
+
+def test_half_a_character_in_a_demo_survives(tmp_path: Path) -> None:
+    """Models do write lone surrogates; the files are valid UTF-8 all the same."""
+    rag = ReflectiveRAG(search)
+    rag.answer.demos = [dspy.Example(question="q \ud83d", passages="p", answer="a", cited=[1])]
+    folder = save_program(rag, tmp_path / "a", notes={"said": "\ud83d"})
+    assert "\\ud83d" in (folder / "program.json").read_text(encoding="utf-8")
+    loaded: Any = load_program(folder, search)
+    assert loaded.answer.demos[0]["question"] == "q \ud83d"
+
+
+@pytest.mark.parametrize("in_one_step", [True, False], ids=["exchange", "two renames"])
+def test_reading_while_others_write_sees_one_or_the_other(
+    in_one_step: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes save different programs to one place without a pause; a reader always gets one of them, whole."""
+    if not in_one_step:
+        monkeypatch.setattr(artefact_files, "exchange", lambda a, b: False)
+    target = tmp_path / "shared"
+    programs = [ReflectiveRAG(search, theta=theta, k=k) for theta, k in ((0.3, 3), (0.8, 8))]
+    save_program(programs[0], target)
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def write(program: ReflectiveRAG) -> None:
+        try:
+            while not stop.is_set():
+                save_program(program, target)
+        except BaseException as error:  # noqa: BLE001 - told below, in the test's own thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(program,)) for program in programs]
+    for thread in threads:
+        thread.start()
+    seen = set()
+    try:
+        for _ in range(40):
+            loaded: Any = load_program(target, search)
+            seen.add((loaded.controls.values.theta, loaded.settings.k))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert seen <= {(0.3, 3), (0.8, 8)}
+    assert [path.name for path in tmp_path.iterdir()] == ["shared"]

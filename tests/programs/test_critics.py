@@ -282,7 +282,9 @@ def test_a_support_check_that_fails_falls_to_the_rules() -> None:
 def test_a_support_check_that_falls_anywhere_is_told(fallback: Any, to: str | None) -> None:
     """Not only where rules take over: the result is degraded and names what took its place, if anything did."""
     lm = model(failing="support")
-    options: dict[str, Any] = {"fallback": fallback, "scorers": {"nli": Inference()}, "repair": False}
+    options: dict[str, Any] = {"fallback": fallback, "repair": False}
+    if fallback:
+        options["scorers"] = {"nli": Inference()}
     result = loop(lm, critics={"support": "lm"}, **options)
     (message,) = [w.message for w in result.warnings if w.code == "model_degraded"]
     assert f"support: lm → {to or '–'}" in message

@@ -37,7 +37,7 @@ def test_one_search_and_one_call() -> None:
     result = ask(lm)
     assert (result.answer, result.stop_reason, result.degraded) == ("1267", "single_pass", False)
     assert (len(lm.engine.calls), result.retrievals, result.retrieved_count) == (1, 1, 2)
-    assert (result.evidence_score, result.confidence, result.rounds, result.warnings) == (None, 0.0, (), ())
+    assert (result.evidence_score, result.confidence, result.rounds, result.warnings) == (None, None, (), ())
     assert [c.quote for c in result.citations] == ["Giotto was born in 1267."]
 
 

@@ -111,7 +111,7 @@ def test_a_date_decides_between_equals_only_against_none() -> None:
     found = NearDuplicates()
     found.add(Passage(id="old", text=EN, published=date(2010, 1, 1)))
     (repeat,) = found.add(Passage(id="new", text=other, published=date(2020, 1, 1)))
-    assert (repeat.dropped.id, repeat.kept.id, repeat.reason) == ("new", "old", "near-duplicate of old")
+    assert (repeat.dropped.id, repeat.kept.id, repeat.reason) == ("new", "old", "near_duplicate")
 
 
 def test_two_titles_are_two_things() -> None:

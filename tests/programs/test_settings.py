@@ -29,7 +29,7 @@ from reflective_rag.signatures.errors import ConfigError, DataError
         pytest.param({"budget": {"lm_calls": -1}}, "`budget.lm_calls`", id="negative budget"),
         pytest.param({"budget": {"money": 1}}, "`budget.money` is unknown", id="unknown budget"),
         pytest.param({"tetha": 0.5}, "unknown option 'tetha'.*theta", id="misspelt option"),
-        pytest.param({"preset": "best"}, "`preset`.*'general'.*'best'", id="unknown preset"),
+        pytest.param({"preset": "best"}, "unknown preset 'best'.*'general'", id="unknown preset"),
         pytest.param({"k": 0, "mode": "magic"}, "`mode`.*`k`", id="two faults at once"),
     ],
 )

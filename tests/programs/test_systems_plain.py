@@ -32,7 +32,7 @@ def test_the_model_alone_is_marked_as_such(question: str) -> None:
         "single_pass",
         False,
     )
-    assert (result.evidence_score, result.confidence, result.citations, result.passages) == (None, 0.0, (), ())
+    assert (result.evidence_score, result.confidence, result.citations, result.passages) == (None, None, (), ())
     assert codes(result) == {"from_memory"}
 
 

@@ -86,7 +86,7 @@ async def test_a_generator_without_an_answer_abstains(door: str, found: str) -> 
     """An empty text or a refusal is an abstention, though the evidence was enough."""
     result = await ask(door, generator=lambda question, passages: found)
     assert (result.stop_reason, result.abstained, result.degraded) == ("sufficient", True, True)
-    assert codes(result) == {"no_answer"}
+    assert codes(result) == {"no_answer", "rules_judged"}
 
 
 @doors

@@ -24,10 +24,14 @@ _SHOWN = 3
 
 
 class ImportFailures(DataError):
-    """Some passages were refused; the others are stored. `failures` has the server's reason by passage id."""
+    """Some passages were refused; the others are stored. `failures` has the server's reason by passage id.
+
+    `stored` is how many were written.
+    """
 
     def __init__(self, place: WeaviatePlace, failures: dict[str, str], stored: int) -> None:
         self.failures = failures
+        self.stored = stored
         shown = "".join(f"\n  {name!r}: {first_line(reason)}" for name, reason in list(failures.items())[:_SHOWN])
         more = f"\n  and {len(failures) - _SHOWN} more" if len(failures) > _SHOWN else ""
         super().__init__(
@@ -36,12 +40,12 @@ class ImportFailures(DataError):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _unpickled, (str(self), self.failures)
+        return _unpickled, (str(self), self.failures, self.stored)
 
 
-def _unpickled(message: str, failures: dict[str, str]) -> ImportFailures:
+def _unpickled(message: str, failures: dict[str, str], stored: int) -> ImportFailures:
     error = ImportFailures.__new__(ImportFailures)
-    error.args, error.failures = (message,), failures
+    error.args, error.failures, error.stored = (message,), failures, stored
     return error
 
 

@@ -12,7 +12,8 @@ import pytest
 from reflective_rag.programs import NaiveRAG
 from reflective_rag.programs.lm.capped import SpendingCap, cap_model
 from reflective_rag.programs.lm.prices import FREE, Price, price_of
-from reflective_rag.programs.lm.recording import Recording, header_for, recorded_lm
+from reflective_rag.programs.lm.recording import Recording
+from reflective_rag.programs.lm.recording_engine import header_for, recorded_lm
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.signatures.errors import BudgetExceeded, ConfigError
 from tests.fakes import FakeLM, chat_reply, fake_lm

@@ -15,7 +15,8 @@ import pytest
 from dspy.lm15 import Request
 
 from reflective_rag.programs import ReflectiveRAG
-from reflective_rag.programs.lm.recording import Recording, header_for, recorded_lm
+from reflective_rag.programs.lm.recording import Recording
+from reflective_rag.programs.lm.recording_engine import header_for, recorded_lm
 from reflective_rag.signatures.errors import DataError, ReplayError
 from tests.fakes import FakeLM, chat_reply, fake_lm, field_of
 from tests.programs.worlds import make_world, plain

@@ -118,3 +118,69 @@ def test_one_amount_in_two_spellings_is_no_newer_version(question, old, new):
     """An older page that gives the same amount in another spelling is not superseded."""
     pool = (passage("old", old, published=date(2012, 1, 1)), passage("new", new, published=date(2026, 1, 1)))
     assert assess(question, pool, today=TODAY).outdated == ()
+
+
+LATER = [
+    (PRESIDENT, [(SAYS, date(2025, 1, 1)), ("The president of Veyland is Otto Brandt.", date(2027, 5, 1))], ()),
+    (PRESIDENT, [(SAYS, date(2012, 1, 1)), ("The president of Veyland is Otto Brandt.", date(2026, 5, 1))], ("p0",)),
+    (
+        PRESIDENT,
+        [(SAYS, date(2026, 1, 1)), ("The bakery of Tornby sells rye bread.", date(1950, 1, 1))],
+        (),
+    ),
+    (
+        PRESIDENT,
+        [(SAYS, date(2026, 1, 1)), ("Ana Troost, born in 1950, wrote a book about Veyland in 1980.", None)],
+        (),
+    ),
+    (
+        "As of 2018, who is the president of Veyland?",
+        [(SAYS, date(2017, 1, 1)), ("The president of Veyland is Otto Brandt.", date(2024, 5, 1))],
+        ("p1",),
+    ),
+    (
+        "As of 2018, who directed The Silver Orchard?",
+        [("The Silver Orchard is a 1954 film directed by Mara Quill.", date(2017, 1, 1))],
+        (),
+    ),
+    (
+        "As of 2018, who is the president of Veyland?",
+        [(SAYS, date(2017, 1, 1)), ("The president of Tornby is Otto Brandt.", date(2024, 5, 1))],
+        (),
+    ),
+    (PRESIDENT, [(SAYS, None), ("The president of Veyland is Otto Brandt.", None)], ()),
+    (
+        "维国现任总统是谁？",
+        [("维国总统是陈文远。", date(2025, 1, 1)), ("维国总统是林德华。", date(2027, 5, 1))],
+        (),
+    ),
+    (
+        "维国现任总统是谁？",
+        [("维国总统是陈文远。", date(2012, 1, 1)), ("维国总统是林德华。", date(2026, 5, 1))],
+        ("p0",),
+    ),
+    (
+        "截至2018年，维国总统是谁？",
+        [("维国总统是陈文远。", date(2017, 1, 1)), ("维国总统是林德华。", date(2024, 5, 1))],
+        ("p1",),
+    ),
+    ("截至2018年，《银色果园》的导演是谁？", [("《银色果园》是陈文远1954年执导的电影。", date(2017, 1, 1))], ()),
+]
+
+
+@pytest.mark.parametrize(("question", "sources", "outdated"), LATER, ids=[f"{r[0]} {r[1][-1]}" for r in LATER])
+def test_only_what_would_answer_is_out_of_date(question, sources, outdated):
+    """Other subjects, events' years, unknown dates and dates after today make nothing outdated; a better date does."""
+    pool = tuple(passage(f"p{i}", text, published=when) for i, (text, when) in enumerate(sources))
+    assert assess(question, pool, today=TODAY).outdated == outdated
+
+
+def test_the_version_that_time_left_behind():
+    """Of two versions of one page the question's time decides, though neither sentence is what was asked in words."""
+    text = "Tornby is a town. Its seat has been in {} by decree, and its arms show a rose and a wheel."
+    pool = [
+        passage("old", text.format("Amqui"), "Tornby", date(2014, 1, 1)),
+        passage("new", text.format("Concord"), "Tornby", date(2024, 1, 1)),
+    ]
+    assert assess("Currently, what is the seat of Tornby?", pool, today=TODAY).outdated == ("old",)
+    assert assess("As of 2016, what is the seat of Tornby?", pool, today=TODAY).outdated == ("new",)

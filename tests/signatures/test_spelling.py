@@ -2,8 +2,8 @@
 
 import pytest
 
-from reflective_rag.experiments.spelling import check_metric_name, check_name, did_you_mean, nearest
 from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.spelling import check_name, check_names, did_you_mean, nearest
 
 KNOWN = ("naive", "reflective")
 
@@ -42,8 +42,9 @@ def test_known_names_are_listed_with_the_hint() -> None:
         check_name("program", "foo", KNOWN)
 
 
-def test_metrics_have_the_hint_too() -> None:
-    """The metrics are those of the optimizers."""
-    check_metric_name("costed")
-    with pytest.raises(ConfigError, match=r"got 'cost'; did you mean 'costed'\?$"):
-        check_metric_name("cost")
+def test_of_several_names_the_first_unknown_one_is_told() -> None:
+    """All known passes, none at all too."""
+    check_names("option", [], KNOWN)
+    check_names("option", KNOWN, KNOWN)
+    with pytest.raises(ConfigError, match="unknown option 'naiv'; did you mean 'naive'"):
+        check_names("option", ["reflective", "naiv", "x"], KNOWN)

@@ -1,0 +1,75 @@
+"""From the sources that a command names to an index at an address."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from reflective_rag.data.datasets import is_data_set
+from reflective_rag.data.files import Indexer, IndexReport, Manifest, Source, manifest_path, parse_source
+from reflective_rag.data.files.sources import DATASETS
+from reflective_rag.data.retrieval import open_retriever
+from reflective_rag.experiments.console import Report
+from reflective_rag.experiments.corpora import load_passages
+from reflective_rag.experiments.recipes import OWN, is_address, is_sample
+from reflective_rag.signatures.errors import ConfigError, DataError
+
+_SHOWN = 3
+
+
+def index_sources(
+    names: Sequence[str], to: str, *, embedder: str, everything: bool, max_mb: int, bar: Report
+) -> tuple[IndexReport, dict[str, Any]]:
+    """Index every source; the report, and `count`, `mode` and `note` of the index.
+
+    Raises:
+        ConfigError: A name or the address cannot work.
+        DataError: A source cannot be read, nothing was found to index, or a server refused passages.
+    """
+    sources = _checked(names, to)
+    with closing(
+        Indexer(
+            lambda: open_retriever(to, embedder=embedder, create=True),
+            lambda: Manifest(manifest_path(to)),
+            exists=not to.startswith("local:") or manifest_path(to).with_name("passages.lance").is_dir(),
+            most_bytes=max_mb << 20,
+            everything=everything,
+            progress=bar,
+        )
+    ) as indexer:
+        for source in sources:
+            if _is_known(source.name):
+                indexer.add_passages(source, load_passages([source.name]))
+            else:
+                indexer.add(source)
+        index, report = indexer.index, indexer.report
+        if index is None or not report.passages:
+            why = "".join(f"\n  {line}" for line in report.lines())
+            raise DataError(f"{', '.join(map(repr, names))} hold no passages at all; there is nothing to index{why}")
+        _tell_refused(report, to)
+        return report, {"count": index.count(), "mode": index.mode, "note": index.note}
+
+
+def _is_known(name: str) -> bool:
+    """Whether a name means labelled data that is found by its name: the sample, a data set with a card."""
+    return is_sample(name) or is_data_set(name)
+
+
+def _checked(names: Sequence[str], to: str) -> list[Source]:
+    if refused := [name for name in names if name == OWN or (is_address(name) and not name.startswith(DATASETS))]:
+        raise ConfigError(
+            f"{', '.join(map(repr, refused))} cannot be indexed; expected files, folders, `datasets:NAME`, or `sample`"
+        )
+    if to.startswith("memory:"):
+        raise ConfigError("`--to memory:` would be gone at once; expected `local:PATH` or `weaviate://HOST/Collection`")
+    sources = [Source(name, name, name, None) if _is_known(name) else parse_source(name) for name in names]
+    return list({source.root: source for source in sources}.values())
+
+
+def _tell_refused(report: IndexReport, to: str) -> None:
+    if report.failures:
+        shown = "".join(f"\n  {name!r}: {why}" for name, why in list(report.failures.items())[:_SHOWN])
+        more = f"\n  and {len(report.failures) - _SHOWN} more" if len(report.failures) > _SHOWN else ""
+        raise DataError(
+            f"{len(report.failures)} passage(s) were refused by {to!r}, {report.added} were stored:{shown}{more}\n"
+            "Mend these and run it again; what is stored already is skipped."
+        )

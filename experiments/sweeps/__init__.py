@@ -1,0 +1,1 @@
+"""Sweeps: the same questions under one condition after another."""
