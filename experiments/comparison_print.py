@@ -102,9 +102,7 @@ def over_data_table(rows: Sequence[dict[str, Any]], baseline: str) -> Table:
     table = _table(f"against {baseline}, data sets counted: better and worse mean an interval without 0", headers)
     for row in rows:
         worst = f"{row['worst']['data']} {short(row['worst'], 2, '+')}"
-        table.add_row(
-            row["figure"], row["system"], *(str(row[name]) for name in ("better", "unclear", "worse")), worst
-        )
+        table.add_row(row["figure"], row["system"], *(str(row[name]) for name in ("better", "unclear", "worse")), worst)
     return table
 
 

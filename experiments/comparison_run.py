@@ -54,9 +54,7 @@ def run_comparison(
         ping(model)
         how: dict[str, Any] = {"metric": metric, "threads": setting.threads, "equal_cost": equal_cost}
         with asking(model):
-            return [
-                _one(part, data, built, model, how, bar) for part, data in zip(parts, loaded.values(), strict=True)
-            ]
+            return [_one(part, data, built, model, how, bar) for part, data in zip(parts, loaded.values(), strict=True)]
 
 
 def summary_over_data(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -65,7 +63,13 @@ def summary_over_data(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any
     No mean over data sets: it would hide a loss on one behind the others.
     """
     cells = [
-        {"data": document["data"], "noise": "", "rate": 0.0, "system": each["system"], "differences": each["differences"]}
+        {
+            "data": document["data"],
+            "noise": "",
+            "rate": 0.0,
+            "system": each["system"],
+            "differences": each["differences"],
+        }
         for document in documents
         for each in document["systems"]
     ]

@@ -20,7 +20,7 @@ from reflective_rag.experiments.compiling import CompileReport, flat_metrics, ro
 from reflective_rag.experiments.console import err, note, out, progress_bar
 from reflective_rag.experiments.corpora import open_search, search_note
 from reflective_rag.experiments.measuring import measure, summary_of
-from reflective_rag.experiments.models import open_model
+from reflective_rag.experiments.models import is_recording, open_model
 from reflective_rag.experiments.printing import leaderboard_table
 from reflective_rag.experiments.recipes import Recipe, load_recipe
 from reflective_rag.experiments.systems import named_system
@@ -141,7 +141,10 @@ def _tuned(report: CompileReport) -> None:
 
 def _leaderboard(rows: list[Row]) -> None:
     out.print()
-    out.print(leaderboard_table(rows, title="test questions of the bundled sample: a smoke test, never a result"))
+    short = [(name, "recording" if is_recording(model) else model, summary) for name, model, summary in rows]
+    out.print(leaderboard_table(short, title="test questions of the bundled sample: a smoke test, never a result"))
+    for model in dict.fromkeys(model for _, model, _ in rows if is_recording(model)):
+        out.print(f"      recording: the replies of {model.removesuffix(' (recording)')}", style="dim", markup=False)
     out.print("      tokens and retrievals are per question; F1 with a 95 % bootstrap interval", style="dim")
     out.print()
 

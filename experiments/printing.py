@@ -125,9 +125,8 @@ def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "", *, re
 def leaderboard_table(rows: list[tuple[str, str, dict[str, Any]]], title: str) -> Table:
     """One row a system: what it is, what answered, F1 with its interval, cost, and what went wrong."""
     table = Table(title=title, title_justify="left", padding=(0, 0), pad_edge=False)
-    for header in ("program", "model"):
-        table.add_column(header, overflow="fold", ratio=1)
-    for header in ("n", "F1", "tokens", "retrievals", "failed", "unparsed"):
+    table.add_column("program", overflow="fold", ratio=1)
+    for header in ("model", "n", "F1", "tokens", "retrievals", "failed", "unparsed"):
         table.add_column(header, no_wrap=True)
     for name, model, summary in rows:
         table.add_row(

@@ -86,6 +86,7 @@ def row_of(record: Record, prediction: Any) -> Row:
     answer = answer_of(prediction)
     told = partial(getattr, prediction)
     result = whole_result(prediction)
+    wanted = supporting_keys(record)
     abstained = bool(told("abstained", False))
     phases = phases_of(prediction)
     scores = {
@@ -96,7 +97,7 @@ def row_of(record: Record, prediction: Any) -> Row:
         record,
         answer=answer,
         **scores,
-        recall=_recall(record, told("passages", None)),
+        recall=_recall(told("passages", None), wanted),
         tokens=tokens_of(prediction),
         lm_calls=None if phases is None else sum(phase.calls for phase in phases),
         cached_calls=None if phases is None else sum(phase.cached for phase in phases),
@@ -112,13 +113,13 @@ def row_of(record: Record, prediction: Any) -> Row:
         confidence=told("confidence", None),
         evidence_score=told("evidence_score", None),
         signals=signals_of(prediction),
-        **({} if result is None else evidence_columns(record, result)),
-        trace=None if result is None else trace_of(record, result),
+        **({} if result is None else evidence_columns(record, result, wanted)),
+        trace=None if result is None else trace_of(record, result, wanted),
     )
 
 
-def _recall(record: Record, passages: Any) -> float | None:
-    return retrieval_recall(passages, supporting_keys(record)) if _are_passages(passages) else None
+def _recall(passages: Any, wanted: frozenset[str]) -> float | None:
+    return retrieval_recall(passages, wanted) if _are_passages(passages) else None
 
 
 def _read_tokens(passages: Any) -> int | None:

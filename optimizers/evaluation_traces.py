@@ -3,7 +3,7 @@
 Texts of passages are cut: a row says which passage was meant and how it begins, the corpus has the rest.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Any
 
 from reflective_rag.data.records import Record, supporting_keys
@@ -98,9 +98,9 @@ class Trace(Frozen):
     """The warnings in words."""
 
 
-def trace_of(record: Record, result: Result) -> Trace:
-    """The trace of one question."""
-    wanted = supporting_keys(record)
+def trace_of(record: Record, result: Result, wanted: Collection[str] | None = None) -> Trace:
+    """The trace of one question; `wanted` are the record's `supporting_keys`, where they are at hand."""
+    wanted = supporting_keys(record) if wanted is None else wanted
     passages = {passage.id: passage for passage in result.passages}
     read = {passage.key for passage in result.passages}
     lost = {each.passage.key: each.reason for each in result.dropped}
@@ -128,7 +128,7 @@ def trace_of(record: Record, result: Result) -> Trace:
     )
 
 
-def evidence_columns(record: Record, result: Result) -> dict[str, Any]:
+def evidence_columns(record: Record, result: Result, wanted: Set[str] | None = None) -> dict[str, Any]:
     """How well the answer stands on its evidence, as columns of a row; None where it does not apply.
 
     `claims` counts verdicts, `unsupported` is the share of the claims with a verdict that the support critic found not
@@ -145,12 +145,11 @@ def evidence_columns(record: Record, result: Result) -> dict[str, Any]:
     return {
         "claims": counts or None,
         "unsupported": wrong / judged if judged else None,
-        **_citations(record, result),
+        **_citations(result, supporting_keys(record) if wanted is None else wanted),
     }
 
 
-def _citations(record: Record, result: Result) -> dict[str, float | None]:
-    wanted = supporting_keys(record)
+def _citations(result: Result, wanted: Set[str]) -> dict[str, float | None]:
     if not wanted or result.abstained or not result.answer.strip():
         return {"citation_precision": None, "citation_recall": None}
     cited = {passage.key for passage in cited_passages(result)}

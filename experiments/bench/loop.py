@@ -2,10 +2,8 @@
 
 import asyncio
 import os
-import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import dspy
 
 from reflective_rag.experiments.bench.engine import steady_lm
+from reflective_rag.experiments.bench.pairs import alternate, row_of
 from reflective_rag.programs import ReflectiveRAG, SelfRAG
 from reflective_rag.signatures.answering import AnswerQuestion
 from reflective_rag.signatures.evidence import AssessEvidence
@@ -53,8 +52,8 @@ def _imports(repeats: int) -> dict[str, Any]:
     def start(module: str) -> None:
         subprocess.run([sys.executable, "-c", f"import {module}"], check=True, capture_output=True, env=environment)
 
-    pairs = _alternate(lambda: start("reflective_rag.programs"), lambda: start("dspy"), repeats, inner=1)
-    return _row("import reflective_rag.programs / import dspy", pairs, "<= 1.2", lambda ratio: ratio <= 1.2)
+    pairs = alternate(lambda: start("reflective_rag.programs"), lambda: start("dspy"), repeats, inner=1)
+    return row_of("import reflective_rag.programs / import dspy", pairs, "<= 1.2", lambda ratio: ratio <= 1.2)
 
 
 def _overhead(repeats: int) -> dict[str, Any]:
@@ -68,8 +67,8 @@ def _overhead(repeats: int) -> dict[str, Any]:
         assess(**inputs, requirements="not listed yet", today="2026-11-30")
 
     with dspy.context(lm=steady_lm(0.0)):
-        pairs = _alternate(lambda: rag(question=QUESTION), bare, repeats, inner=20)
-    return _row("one-round question / its bare Predict calls", pairs, "<= 1.5", lambda ratio: ratio <= 1.5)
+        pairs = alternate(lambda: rag(question=QUESTION), bare, repeats, inner=20)
+    return row_of("one-round question / its bare Predict calls", pairs, "<= 1.5", lambda ratio: ratio <= 1.5)
 
 
 def _side_by_side(repeats: int) -> dict[str, Any]:
@@ -77,10 +76,10 @@ def _side_by_side(repeats: int) -> dict[str, Any]:
     rag = ReflectiveRAG(search=_search, k=5, mode="separate", soft_verdicts=False)
     answer = dspy.Predict(AnswerQuestion)
     with dspy.context(lm=steady_lm(LATENCY)):
-        pairs = _alternate(
+        pairs = alternate(
             lambda: rag(question=QUESTION), lambda: answer(question=QUESTION, passages="[1] x"), repeats, inner=1
         )
-    return _row("separate assessment / longest chain (1 call)", pairs, "<= 1.3", lambda ratio: ratio <= 1.3)
+    return row_of("separate assessment / longest chain (1 call)", pairs, "<= 1.3", lambda ratio: ratio <= 1.3)
 
 
 def _self_rag(repeats: int) -> dict[str, Any]:
@@ -94,8 +93,8 @@ def _self_rag(repeats: int) -> dict[str, Any]:
             answer(question=QUESTION, passages="[1] x")
 
     with dspy.context(lm=steady_lm(LATENCY)):
-        pairs = _alternate(lambda: rag(question=QUESTION), chain, repeats, inner=1)
-    return _row("SelfRAG over 10 passages / longest chain (4 calls)", pairs, "<= 1.3", lambda ratio: ratio <= 1.3)
+        pairs = alternate(lambda: rag(question=QUESTION), chain, repeats, inner=1)
+    return row_of("SelfRAG over 10 passages / longest chain (4 calls)", pairs, "<= 1.3", lambda ratio: ratio <= 1.3)
 
 
 def _throughput(repeats: int, questions: int = 64) -> dict[str, Any]:
@@ -115,8 +114,8 @@ def _throughput(repeats: int, questions: int = 64) -> dict[str, Any]:
         await asyncio.gather(*calls)
 
     with dspy.context(lm=steady_lm(LATENCY)):
-        pairs = _alternate(lambda: _own_loop(ours), lambda: _own_loop(bare), repeats, inner=1)
-    row = _row("64 questions through acall: throughput / bare acall", pairs, ">= .9", lambda ratio: True)
+        pairs = alternate(lambda: _own_loop(ours), lambda: _own_loop(bare), repeats, inner=1)
+    row = row_of("64 questions through acall: throughput / bare acall", pairs, ">= .9", lambda ratio: True)
     row["ratio"] = round(1 / row["ratio"], 3)
     row["lowest"], row["highest"] = round(1 / row["highest"], 3), round(1 / row["lowest"], 3)
     row["met"] = row["ratio"] >= 0.9
@@ -130,33 +129,3 @@ def _own_loop(work: Callable[[], Any]) -> None:
     context = contextvars.copy_context()
     with ThreadPoolExecutor(max_workers=1) as thread:
         thread.submit(context.run, lambda: asyncio.run(work())).result()
-
-
-def _alternate(
-    ours: Callable[[], Any], bare: Callable[[], Any], repeats: int, *, inner: int
-) -> list[tuple[float, float]]:
-    """Seconds per call of both, in turn so that a busy machine slows both; the first pair warms up and is left out."""
-
-    def timed(work: Callable[[], Any]) -> float:
-        started = time.perf_counter()
-        for _ in range(inner):
-            work()
-        return (time.perf_counter() - started) / inner
-
-    return [(timed(ours), timed(bare)) for _ in range(repeats + 1)][1:]
-
-
-def _row(name: str, pairs: list[tuple[float, float]], target: str, met: Callable[[float], bool]) -> dict[str, Any]:
-    ratios = [ours / bare for ours, bare in pairs]
-    ratio = statistics.median(ratios)
-    return {
-        "name": name,
-        "ours_seconds": round(statistics.median(ours for ours, _ in pairs), 5),
-        "bare_seconds": round(statistics.median(bare for _, bare in pairs), 5),
-        "ratio": round(ratio, 3),
-        "lowest": round(min(ratios), 3),
-        "highest": round(max(ratios), 3),
-        "target": target,
-        "met": met(ratio),
-        "n": len(pairs),
-    }

@@ -7,7 +7,7 @@ import typer
 
 from reflective_rag.experiments import options
 
-_LOOP, _CRITICS = "bench loop", "bench critics"
+_TIMED, _CRITICS = "bench loop, bench harness", "bench critics"
 
 Backends = Annotated[
     str,
@@ -58,12 +58,15 @@ Rows = Annotated[
 
 def command(
     what: Annotated[
-        Literal["loop", "critics"],
-        typer.Argument(help="`loop`: imports, overhead, side-by-side calls, throughput. `critics`: every judgement."),
+        Literal["loop", "harness", "critics"],
+        typer.Argument(
+            help="`loop`: imports, overhead, side-by-side calls, throughput. `harness`: evaluation, logging, replay. "
+            "`critics`: every judgement."
+        ),
     ] = "loop",
     repeats: Annotated[
         int,
-        typer.Option(min=3, help="Measurements of each figure; medians are reported.", rich_help_panel=_LOOP),
+        typer.Option(min=3, help="Measurements of each figure; medians are reported.", rich_help_panel=_TIMED),
     ] = 9,
     data: Data = None,
     shared: Shared = Path("../shared/data"),
@@ -75,15 +78,16 @@ def command(
     rows: Rows = None,
     json: options.Json = False,
 ) -> None:
-    """Measure the loop against bare DSPy (needs a quiet machine, asks no model), or the critics against labels.
+    """Measure the loop against bare DSPy, evaluating against bare threads, or the critics against labels.
 
+    `bench loop` and `bench harness` need a quiet machine and ask no model; the latter takes some minutes.
     `bench critics` tunes a threshold on `*.train.jsonl` and reports `*.dev.jsonl`.
     """
     from reflective_rag.experiments.bench.machine import facts
     from reflective_rag.experiments.console import print_json
 
-    if what == "loop":
-        report: dict[str, Any] = {"bench": what, "rows": _loop(repeats)}
+    if what != "critics":
+        report: dict[str, Any] = {"bench": what, "rows": _timed(what, repeats)}
         show = _print
     else:
         from reflective_rag.experiments.bench.critics_print import show as show_critics
@@ -99,12 +103,15 @@ def command(
         show(report)
 
 
-def _loop(repeats: int) -> list[dict[str, Any]]:
-    from reflective_rag.experiments.bench.loop import run
+def _timed(what: str, repeats: int) -> list[dict[str, Any]]:
+    from importlib import import_module
+
     from reflective_rag.experiments.console import only_results
 
+    bench = import_module(f"reflective_rag.experiments.bench.{what}")
     with only_results():
-        return run(repeats)
+        rows: list[dict[str, Any]] = bench.run(repeats)
+        return rows
 
 
 def _names(option: str, text: str | None, known: tuple[str, ...] | None) -> list[Any]:

@@ -67,6 +67,8 @@ def command(
     max_tokens: options.MaxTokens = None,
     rows: Rows = None,
     out: Out = None,
+    tracking: options.Tracking = "sqlite:///mlflow.db",
+    experiment: options.Experiment = "reflective-rag",
     json: options.Json = False,
 ) -> None:
     """Fit the confidence of a program on labelled questions, and find where to abstain.
@@ -80,6 +82,7 @@ def command(
     from reflective_rag.data.records import pool
     from reflective_rag.experiments.calibrating import bound, check_out, keep, metric_and_column, refuse_changes
     from reflective_rag.experiments.calibration_notes import seen_note, worse_note
+    from reflective_rag.experiments.calibration_tracking import log_calibration
     from reflective_rag.experiments.console import only_results, progress_bar
     from reflective_rag.experiments.corpora import load_data, open_search, search_note
     from reflective_rag.experiments.measuring import measure, rows_header
@@ -87,6 +90,7 @@ def command(
     from reflective_rag.experiments.recipes import OWN
     from reflective_rag.experiments.rows import open_rows
     from reflective_rag.experiments.systems import parse_options, pick_system
+    from reflective_rag.experiments.tracking import check_store
     from reflective_rag.optimizers.calibration.cases import collect
     from reflective_rag.optimizers.calibration.report import RISKS, calibrate, check_wanted
 
@@ -95,6 +99,7 @@ def command(
     check_wanted(method, risks, delta)
     refuse_changes(artifact, changed=bool(option or mode))
     check_out(out)
+    check_store(tracking)
     with only_results(), progress_bar() as bar:
         everything = {name: load_data(name) for name in dict.fromkeys(data)}
         records = [record for name in everything for record in load_data(name, limit=limit, seed=seed)]
@@ -122,6 +127,9 @@ def command(
     notes = [*system.notes, *filter(None, [search_note(search, embedder), seen, worse_note(report)])]
     document = {**about, "method": method, "correct": correct, "delta": delta, **report.to_dict(), "notes": notes}
     document |= keep(report, document, system, artifact, out)
+    with only_results():
+        where = {"uri": tracking, "experiment": experiment}
+        document["run_id"] = log_calibration(report, document, evaluation, system, everything, **where)
     _show(document, json=json)
 
 
@@ -144,3 +152,5 @@ def _show(document: dict[str, Any], *, json: bool) -> None:
         note("the calibration was not kept: name an artefact, or give `--out`")
     for path in document["files"]:
         out.print(path, markup=False)
+    if document["run_id"]:
+        out.print(f"MLflow run {document['run_id']}")

@@ -45,7 +45,7 @@ def command(
 
         reflective-rag index my.jsonl --to weaviate://localhost/MyPassages
 
-    Folders are searched for .txt .md .html .pdf .docx .pptx (`pip install 'reflective-rag[files]'`). Run it again after
+    Folders are searched for .txt .md .html .pdf .docx .pptx (extra `files`). Run it again after
     a change: what has not changed costs nothing, what is gone from a source is removed, and a broken run goes on where
     it was. What was left out is listed with the reason. A server's key comes from WEAVIATE_API_KEY.
     """

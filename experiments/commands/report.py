@@ -29,6 +29,7 @@ def command(
     examples: Examples = 20,
     split: Split = "dev",
     tracking: options.Tracking = "sqlite:///mlflow.db",
+    json: options.Json = False,
 ) -> None:
     """Write one self-contained HTML page: settings, tables, plots, and questions round by round.
 
@@ -39,7 +40,7 @@ def command(
     Files of rows over the same questions stand side by side, the first as the baseline. The page loads nothing and
     runs no script; it can be mailed.
     """
-    from reflective_rag.experiments.console import only_results
+    from reflective_rag.experiments.console import only_results, print_json
     from reflective_rag.experiments.console import out as console
     from reflective_rag.experiments.registry import tracking_uri
     from reflective_rag.experiments.report.page import page, write_page
@@ -49,4 +50,8 @@ def command(
         uri = tracking_uri(tracking)
         found = load_sources(sources, uri=uri, split=split)
         path = write_page(page(found, language=lang, examples=examples), out)
+    if json:
+        told = [{"name": each.name, "kind": each.kind, "rows": sum(len(r.rows) for r in each.runs)} for each in found]
+        print_json({"file": str(path), "sources": told})
+        return
     console.print(str(path), markup=False)

@@ -61,12 +61,13 @@ def sections(sources: Sequence[Source], language: Language, most: int) -> list[S
         return text(key, language, *values)
 
     found: list[Section] = []
-    groups: dict[frozenset[str], list[Run]] = {}
+    groups: dict[tuple[str, frozenset[tuple[str, str]]], list[Run]] = {}
     for source in sources:
         name = f"s{len(found)}"
         if source.kind == "rows":
             for run in source.runs:
-                groups.setdefault(frozenset(row.record_id for row in run.rows) | {f"cell {run.cell}"}, []).append(run)
+                asked = frozenset((row.record_id, row.question) for row in run.rows)
+                groups.setdefault((run.cell, asked), []).append(run)
         elif source.kind == "several":
             found.append(_several(source, say))
         elif source.kind == "compare":

@@ -171,7 +171,7 @@ def _kind_zh(question: str) -> tuple[Kind, str, tuple[str, ...]]:
 
 def _which_zh(question: str) -> str:
     if found := _IS_WHICH_ZH.search(question):
-        return list(segmenter().cut(found["noun"]))[-1]
+        return str(list(segmenter().cut(found["noun"]))[-1])
     found = _WHICH_ZH.search(question)
     if not found:
         return ""

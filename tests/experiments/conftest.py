@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reflective_rag.experiments.tracking import tracked
+from reflective_rag.experiments.tracking_store import open_store, parse_address
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -36,10 +37,20 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The SQLite file of an empty store, made once: MLflow takes seconds for its tables."""
+    path = tmp_path_factory.mktemp("tables") / "存 储" / "empty.db"
+    open_store(parse_address(f"sqlite:///{path}"))
+    return path
+
+
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The SQLite file of a store that `tracked` made itself, in a folder with a space and Chinese characters."""
+def store(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Path:
+    """The SQLite file of a store of this module, with an experiment; its folder has a space and Chinese characters."""
     path = tmp_path_factory.mktemp("tracking") / "运行 runs" / "store.db"
+    path.parent.mkdir()
+    shutil.copy(tables, path)
     with tracked("first", experiment="made", uri=f"sqlite:///{path}", params={}):
         pass
     return path

@@ -162,3 +162,33 @@ def test_questions_that_the_compile_has_seen_are_told(data: Path, workplace: Pat
     document = run_json("calibrate", "--artifact", folder, "--data", data)
     assert any("too sure of itself" in text for text in document["notes"])
     assert json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["data"] == seen
+
+
+def test_a_calibration_is_logged(data: Path, workplace: Path, uri: str, client: Any) -> None:
+    """One run: what it was fitted on, every measure with its interval, thresholds, rows, plots and the artefact."""
+    where = ("--tracking", uri, "--experiment", "calibrations")
+    document = run_json("calibrate", "--data", data, "--risk", "0.7", "--out", "out", *where)
+    found = client.get_run(document["run_id"])
+    params, metrics = found.data.params, found.data.metrics
+    assert (params["program"], params["method"], params["correct"], params["lm"]) == (
+        "reflective", "logistic", "f1", "rules",
+    )  # fmt: skip
+    assert {"controls.theta", "program.k", "delta", "risks", "corpus"} <= params.keys()
+    assert metrics["after.auroc"] == pytest.approx(document["after"]["auroc"]["mean"])
+    assert {"after.auroc_low", "before.brier", "difference.ece_high", "baseline.constant.brier", "n"} <= metrics.keys()
+    assert any(name.startswith("risk.0.7.selective.") for name in metrics)
+    (logged,) = found.inputs.dataset_inputs
+    assert logged.dataset.digest
+    names = {
+        file.path for folder in ("", "plots", "artefact") for file in client.list_artifacts(found.info.run_id, folder)
+    }
+    wanted = {"rows.json", "risks.json", "plots/reliability.png", "plots/risk_coverage.svg", "calibration.json"}
+    assert names >= wanted | {"artefact/manifest.json"}
+    assert found.info.status == "FINISHED"
+
+
+def test_a_store_that_cannot_be_written_is_told_before_a_question(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line and exit code 2, and nothing was asked."""
+    monkeypatch.setattr(ReflectiveRAG, "forward", lambda *args, **kwargs: pytest.fail("a question was asked"))
+    done = run("calibrate", "--data", data, "--tracking", "sqlite:////proc/x/y.db")
+    assert (done.exit_code, "the MLflow store cannot be written" in done.stderr) == (2, True)

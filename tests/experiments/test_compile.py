@@ -126,6 +126,8 @@ def test_the_run_holds_everything(workplace: Path, monkeypatch: pytest.MonkeyPat
     logged = tracker.run.logged
     assert {"dev.before.f1", "dev.after.f1", "dev.after.f1_low", "dev.after.n"} <= logged["metrics"].keys()
     assert [row["record_id"] for row in logged["tables"]["dev_after"]] == ["q4", "q5"]
+    assert {"replay.gain", "replay.costed", "replay.replayed.same"} <= logged["metrics"].keys()
+    assert logged["tables"]["frontier"][0]["theta"] >= 0
     assert logged["folders"] == {"artefact": workplace / "art"}
     assert logged["inputs"]["dev"]["n"] == 2
     own = [str(workplace / name) for name in ("train.jsonl", "dev.jsonl")]

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -32,36 +33,73 @@ NOTHING: dict[str, Any] = dict.fromkeys(("record", "replay", "temperature", "max
 }
 MIPRO = {"num_trials": 2, "num_candidates": 3, "init_temperature": 1.0}
 WORKER = """
-import os, signal, sys
+import hashlib, json, os, signal, sys
 from pathlib import Path
 from tests.experiments.helpers import knowing
 from tests.fakes import fake_lm, prompt_text
-from reflective_rag.experiments import cli
+from reflective_rag.experiments import cli, compiling
 from reflective_rag.programs.lm import resolve
 
-log, kill_at = Path(sys.argv[1]), int(sys.argv[2])
+def work(job):
+    log = Path(job["log"])
 
-def answering(request):
-    import hashlib
-    text = prompt_text(request)
-    if "Reply with the single word" not in text:
-        with log.open("a") as file:
-            file.write(hashlib.sha256(text.encode()).hexdigest() + "\\n")
-        if len(log.read_text().splitlines()) == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return knowing(request)
+    def answering(request):
+        text = prompt_text(request)
+        if "Reply with the single word" not in text:
+            with log.open("a") as file:
+                file.write(hashlib.sha256(text.encode()).hexdigest() + "\\n")
+            if len(log.read_text().splitlines()) == job["kill_at"]:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return knowing(request)
 
-resolve._live = lambda spec, options: (fake_lm(answering, model="fake/model", **options), "chat")
-sys.argv = ["reflective-rag", *sys.argv[3:]]
-cli.main()
+    os.chdir(job["folder"])
+    os.environ.update(job["environment"])
+    for stream in (1, 2):
+        os.dup2(os.open(job["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+    resolve._live = lambda spec, options: (fake_lm(answering, model="fake/model", **options), "chat")
+    sys.argv = ["reflective-rag", *job["arguments"]]
+    cli.main()
+
+for line in sys.stdin:
+    child = os.fork()  # of a process that has imported everything and has no threads
+    if child == 0:
+        work(json.loads(line))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def killed(log: Path, kill_at: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own, which its model kills at that call; `log` gets a line for each prompt."""
+@pytest.fixture(scope="module")
+def forker() -> Iterator["subprocess.Popen[str]"]:
+    """A process that has imported the command line, and forks one for each command: see `killed`."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-    command = [str(part) for part in (sys.executable, "-c", WORKER, log, kill_at, *arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", WORKER], env=environment, **pipes) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def killed(forker: "subprocess.Popen[str]", log: Path, kill_at: int, *arguments: str | Path) -> tuple[int, str]:
+    """A command in a process of its own, which its model kills at that call; `log` gets a line for each prompt.
+
+    The exit code, and what the command printed.
+    """
+    output = log.with_suffix(".out")
+    output.touch()
+    names = ("RRAG_CACHE", "DSPY_CACHEDIR", "RRAG_EMBEDDER", "RRAG_TRACKING", "TQDM_DISABLE")
+    job = {
+        "log": str(log),
+        "kill_at": kill_at,
+        "folder": str(Path.cwd()),
+        "output": str(output),
+        "environment": {name: os.environ[name] for name in names},
+        "arguments": [str(argument) for argument in arguments],
+    }
+    assert forker.stdin is not None
+    assert forker.stdout is not None
+    forker.stdin.write(json.dumps(job) + "\n")
+    forker.stdin.flush()
+    return int(forker.stdout.readline()), output.read_text()
 
 
 def digest(prompt: str) -> str:
@@ -108,6 +146,29 @@ def compiled(recipe: Path, out: str) -> Any:
     return run_json("compile", recipe, "--out", out, "--lm", "fake/model")
 
 
+def mipro_recipe(folder: Path, threads: int) -> Path:
+    """A compile that bootstraps, writes instructions and searches."""
+    return write_recipe(
+        folder, strategy="mipro", strategy_options=MIPRO, num_threads=threads, program_options={"mode": "fused"}
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, "Counter[str]"]:
+    """A compile that nothing disturbs: its artefact, its report, and how often each prompt was asked."""
+    folder, lm = tmp_path_factory.mktemp("whole"), fake_lm(knowing, model="fake/model")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        names = {"RRAG_CACHE": "cache", "DSPY_CACHEDIR": "dspy"}
+        for name, value in names.items():
+            patched.setenv(name, str(folder / value))
+        for name, value in {"RRAG_EMBEDDER": "none", "RRAG_TRACKING": "off", "TQDM_DISABLE": "1"}.items():
+            patched.setenv(name, value)
+        patched.setattr(resolve, "_live", lambda spec, options: (lm, "chat"))
+        document = compiled(mipro_recipe(folder, 1), "whole")
+    return folder / "whole", document, Counter(map(digest, prompts(lm)))
+
+
 @pytest.mark.parametrize(
     ("threads", "place"),
     [
@@ -116,33 +177,37 @@ def compiled(recipe: Path, out: str) -> Any:
     ],
 )
 def test_a_killed_compile_goes_on_and_pays_for_nothing_twice(
-    threads: int, place: float, workplace: Path, cache: Path, model: FakeLM
+    threads: int,
+    place: float,
+    whole: tuple[Path, Any, "Counter[str]"],
+    forker: "subprocess.Popen[str]",
+    workplace: Path,
+    cache: Path,
+    model: FakeLM,
 ) -> None:
     """Killed with -9: another process goes on, asks for the rest alone, and ends as an uninterrupted run does.
 
-    Artefact, scores and tokens are the same, and the folder is gone at the end. Only calls that were under way when it
-    was killed, one a thread, are asked again.
+    Artefact, scores and tokens are the same, whatever the threads, and the folder is gone at the end. Only calls that
+    were under way when it was killed, one a thread, are asked again.
     """
-    recipe = write_recipe(
-        workplace, strategy="mipro", strategy_options=MIPRO, num_threads=threads, program_options={"mode": "fused"}
-    )
-    whole = compiled(recipe, "whole")
-    expected = Counter(map(digest, prompts(model)))
-    log, asked_before = workplace / "killed.log", len(model.engine.requests)
-    done = killed(log, int(sum(expected.values()) * place), "compile", recipe, "--out", "art", "--lm", "fake/model")
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    recipe = mipro_recipe(workplace, threads)
+    artefact, undisturbed, expected = whole
+    log = workplace / "killed.log"
+    kill_at = int(sum(expected.values()) * place)
+    code, said = killed(forker, log, kill_at, "compile", recipe, "--out", "art", "--lm", "fake/model")
+    assert code == -signal.SIGKILL, said
     name = only_run()
-    assert f"--resume {name}" in done.stderr
+    assert f"--resume {name}" in said
     assert not Path("art").exists()
     again = run_json("compile", "--resume", name)
-    asked = Counter(log.read_text().split()) + Counter(map(digest, prompts(model)[asked_before - 1 :]))
+    asked = Counter(log.read_text().split()) + Counter(map(digest, prompts(model)))
     assert asked.keys() == expected.keys()
     assert sum((asked - expected).values()) <= threads
-    assert Path("art/program.json").read_bytes() == Path("whole/program.json").read_bytes()
+    assert Path("art/program.json").read_bytes() == (artefact / "program.json").read_bytes()
     same = ("before", "after", "chosen", "report", "plan")
-    assert timeless({key: again[key] for key in same}) == timeless({key: whole[key] for key in same})
+    assert timeless({key: again[key] for key in same}) == timeless({key: undisturbed[key] for key in same})
     tokens = ("calls", "prompt_tokens", "completion_tokens")
-    assert [again["spent"][key] for key in tokens] == [whole["spent"][key] for key in tokens]
+    assert [again["spent"][key] for key in tokens] == [undisturbed["spent"][key] for key in tokens]
     assert again["spent"]["kept"] > 0
     assert list(runs_folder().iterdir()) == []
 

