@@ -122,7 +122,7 @@ def _pair(ours: Callable[[], Any], bare: Callable[[], Any]) -> tuple[float, floa
 def _warm_store() -> Iterator[Callable[[Callable[[], Evaluation]], None]]:
     """A function that runs an evaluation and logs it as a run; the store has one already."""
     with tempfile.TemporaryDirectory() as folder:
-        uri = f"sqlite:///{Path(folder) / 'mlflow.db'}"
+        uri = _new_store(Path(folder))
 
         def logged(ask: Callable[[], Evaluation]) -> None:
             params = {"program": "reflective", "threads": THREADS}
@@ -137,6 +137,11 @@ def _warm_store() -> Iterator[Callable[[Callable[[], Evaluation]], None]]:
         with dspy.context(lm=steady_lm(0.0)):
             logged(lambda: evaluate(_program(few), few, num_threads=THREADS))
         yield logged
+
+
+def _new_store(folder: Path) -> str:
+    """The address of a store that does not exist yet."""
+    return f"sqlite:///{folder / 'mlflow.db'}"
 
 
 class _NoModel:

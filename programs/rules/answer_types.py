@@ -77,14 +77,16 @@ _DIMENSIONS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     ),
     (
         late_pattern(
-            r"\bhow\s+(?:long\s+(?:did|does|do|will|had|was\s+he|was\s+she)|old)\b|多大年[纪龄]|几岁|多少岁|年龄|多久",
+            r"\bhow\s+(?:long\s+(?:did|does|do|will|had|can|may|must|should|was\s+he|was\s+she)|old)\b|\bfor\s+how\s+long\b|多大年[纪龄]|几岁|多少岁|年龄|多久",
             re.IGNORECASE,
         ),
         ("time",),
     ),
     (late_pattern(r"\bhow\s+heavy\b|多重|重量|体重|多少(?:公斤|千克|吨)", re.IGNORECASE), ("mass",)),
 )
-_AGES = frozenset("岁 周岁 年 个月 天 小时 分钟 年间 years year".split())
+_AGES = frozenset(
+    "岁 周岁 年 个月 天 小时 分钟 年间 years year 周 个星期 个小时 个工作日 工作日 秒 秒钟 学期 个学期 季度 个季度".split()
+)
 _COUNTED = late_pattern(
     r"\bhow\s+many\b|几[个名位次种座所家部本条只支]|多少[个名位次种座所家部本条只支人]", re.IGNORECASE
 )
@@ -94,11 +96,17 @@ _UNIT_ASKED_ZH = late_pattern(
 _SAME_UNIT = {"名": "名人位", "位": "名人位", "人": "人名位", "元": "元", "岁": "岁", "年": "年"}
 
 
+_BY_FORM = frozenset(("clock", "code", "frequency", "locative", "role", "step"))
+"""Spans that are offered only where their form is asked for."""
+
+
 def fits_type(question: Question, text: str, span: Span) -> bool:
     """Whether `span` of sentence `text` can be an answer of the asked type."""
     before, after = text[max(0, span.start - 60) : span.start], text[span.end : span.end + 24]
     if _SCHOOLED.search(question.text):
         return re.search(_SCHOOL, span.text, re.IGNORECASE) is not None
+    if span.kind in _BY_FORM:
+        return True
     match question.kind:
         case "person":
             return _fits_person(question, span)

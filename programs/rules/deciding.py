@@ -3,7 +3,7 @@
 import re
 
 from reflective_rag.programs.rules.denial import denied
-from reflective_rag.programs.rules.evidence import Evidence, Page, core_title
+from reflective_rag.programs.rules.evidence import Evidence, Page, core_title, merge
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.words import NEGATION_EN, NEGATION_ZH
@@ -67,7 +67,7 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
         key=lambda each: evidence.coverage(each.context) + evidence.coverage(each.own, said),
         default=None,
     )
-    if line is None:
+    if line is None or _unknown(evidence, evidence.pages[line.page]):
         return Draft(answer=""), 0.0
     denial = denied(_stated(question.text), line.text)
     # The denied word itself (有毒, where the sentence says 无毒) is a term that the sentence lacks.
@@ -76,6 +76,12 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
         return Draft(answer=""), 0.0
     flipped = bool(denial) or negated(line.text) != negated(question.text)
     return Draft(answer=no if flipped else yes, cited=(evidence.pages[line.page].passage.id,)), coverage
+
+
+def _unknown(evidence: Evidence, page: Page) -> bool:
+    """Whether a name or a number of the question stands nowhere in the page and its title: nothing is said about it."""
+    seen = merge(page.title, page.own, page.linked)
+    return any(term.entity and not h for term, h in zip(evidence.question.terms, seen, strict=True))
 
 
 def _stated(question: str) -> str:

@@ -110,7 +110,8 @@ def _numbers_differ(evidence: Evidence, a: Statement, b: Statement) -> str:
     if fold(values[0]) in texts[1] or fold(values[1]) in texts[0]:
         return ""
     ours, theirs = (
-        [span for span in numbers(s.line.text) if span.text == value] for s, value in zip((a, b), values, strict=True)
+        [span for span in numbers(s.line.text) if s.line.text.startswith(value, span.start)]
+        for s, value in zip((a, b), values, strict=True)
     )
     if not ours or not theirs or ours[0].unit != theirs[0].unit or other_names(a.line.text, b.line.text):
         return ""

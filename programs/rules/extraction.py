@@ -1,5 +1,6 @@
 """Answering by extraction: the best supported sentence, then the span in it that fits the question."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -12,6 +13,7 @@ from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import Candidate, candidates
 from reflective_rag.programs.rules.versions import outdated_pages, superseded_pages
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Draft, Passage
 
 LINES = 10
@@ -25,6 +27,10 @@ AGREE = 0.06
 
 OUTDATED, OLD = 0.5, 0.8
 """Factor for sentences of a passage that a better dated one supersedes, and of one that is only too old by itself."""
+
+
+_GOES_ON = late_pattern(r"(?:it|its|they|their|he|his|she|her|this|these)\b|[它他她其该]", re.IGNORECASE)
+"""The beginning of a sentence that goes on with what the one before it is about."""
 
 
 def answer(
@@ -75,7 +81,8 @@ def ranked_lines(evidence: Evidence, pages: Sequence[Page]) -> list[tuple[float,
     kept = []
     for line in (line for page in pages for line in page.lines):
         score = evidence.coverage(line.context)
-        quotable = score >= settings.min_sentence and evidence.coverage(line.own) >= settings.min_own
+        own = evidence.coverage(line.own) >= settings.min_own or _GOES_ON.match(line.text) is not None
+        quotable = score >= settings.min_sentence and own
         if quotable and _key_terms(evidence, line) >= settings.min_key:
             kept.append((score, line))
     return sorted(kept, key=lambda item: (-item[0], item[1].page, item[1].start))

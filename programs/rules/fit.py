@@ -2,6 +2,8 @@
 
 import re
 
+from reflective_rag.programs.rules.beside import beside
+from reflective_rag.programs.rules.clock import prefers_clock
 from reflective_rag.programs.rules.kinds import noun_after
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.question import Question
@@ -9,7 +11,7 @@ from reflective_rag.programs.rules.values import Span, amount
 from reflective_rag.programs.rules.words import BODIES_EN, COMMON_NOUNS_EN, DEMONYM
 from reflective_rag.signatures.patterns import late_pattern
 
-KIND, CUE, EXPECTED, REPEATS, OPENING, LIFE, ANCHOR = 0.3, 0.12, 0.3, 0.35, 0.25, 0.4, 0.3
+KIND, CUE, EXPECTED, REPEATS, OPENING, LIFE, ANCHOR, SLIGHT = 0.3, 0.12, 0.3, 0.35, 0.25, 0.4, 0.3, 0.05
 """Bonuses and (REPEATS, OPENING) penalties: a span of the kind asked for; one after a telling word; one with the
 expected noun or unit; one
 that repeats a name of the question; a lone capital word that opens the sentence; the right or wrong end of a life
@@ -49,7 +51,11 @@ def fit(question: Question, text: str, span: Span, title: str = "") -> float:
     """Sum of the bonuses and penalties of `span` in sentence `text` of a passage with this title; about −0.6..0.9."""
     before, after = text[max(0, span.start - 16) : span.start], text[span.end : span.end + 24]
     value = _cue(question, before) + _kind(question, span, after) - _repeats(question, span)
-    value += _anchored(question, before, after)
+    value += (
+        _anchored(question, before, after)
+        + _form(question, span)
+        + beside(question, text[max(0, span.start - 48) : span.start])
+    )
     if title and question.kind == "place" and _same_words(title, span.text):
         value -= REPEATS
     if span.start == 0 and span.kind == "name" and " " not in span.text and not has_cjk(span.text):
@@ -61,6 +67,21 @@ def fit(question: Question, text: str, span: Span, title: str = "") -> float:
     elif question.expected:
         value += _expected(question.expected, span, after)
     return value
+
+
+def _form(question: Question, span: Span) -> float:
+    """What the form of a span is worth beside names and dates: the longer place, a role after all names, the time of day."""
+    if span.kind == "locative":
+        return KIND if question.language == "zh" else SLIGHT
+    if span.kind == "role":
+        return KIND if question.kind == "thing" else KIND / 2
+    if span.kind == "step":
+        return (
+            KIND
+            if re.search(r"^\W*(?:please\s+)?(?:to|if|press|open|fill)\b|请|必须|按住", span.text, re.IGNORECASE)
+            else 0.0
+        )
+    return KIND if span.kind == "clock" and prefers_clock(question.text) else 0.0
 
 
 def _cue(question: Question, before: str) -> float:

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 from typing import Literal
 
+from reflective_rag.programs.rules.clock import asks_clock
 from reflective_rag.programs.rules.matching import segmenter
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.words import (
@@ -33,6 +34,16 @@ _OPEN_WH = late_pattern(r"\W*(?:what|how|when|where|why)\b", re.IGNORECASE)
 _YES_NO_ZH = late_pattern(r"吗[？?！!。\s]*$|是否|是不是|有没有|能否|会不会|可否|对不对")
 _HOW_MANY = late_pattern(
     r"\bhow\s+(?:many|much|old|long|far|tall|high|large|big|deep|wide|heavy|fast)\b|\bwhat\s+(?:is|was|were|are)?\s*(?:the\s+)?(?:total\s+|average\s+)?(?:percentage|percent|number|population|proportion|price|revenue|height|length|amount|area|age|score)\b",
+    re.IGNORECASE,
+)
+_WHAT_AMOUNT = late_pattern(
+    r"\bwhat(?:['’]s|\s+(?:is|was|are|were))\s+(?:the|its|their)\s+(?:[a-z-]+\s+){0,3}?(?:pressure|power|range|voltage|current\s+draw|capacity|volume|fees?|limit"
+    r"|allowance|budget|cost|costs|salary|rent|deposit|discount|charge|fine|weight|width|depth|speed|temperature|noise\s+level|frequency\s+range|consumption"
+    r"|output|size|duration|warranty|notice\s+period|minimum|maximum|load|distance|rate|tolerance|diameter|thickness|interest|tax|surcharge|wage|fare)\b",
+    re.IGNORECASE,
+)
+_WHAT_DATE = late_pattern(
+    r"\bwhat(?:['’]s|\s+(?:is|was))\s+(?:the|its)\s+(?:[a-z-]+\s+){0,3}?(?:deadline|due\s+date|closing\s+date|expiry\s+date|birthday|date)\b",
     re.IGNORECASE,
 )
 _ZH_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -88,7 +99,9 @@ def _kind_en(question: str) -> tuple[Kind, str, tuple[str, ...]]:
         return "choice", "", options
     if _AUX.match(question):
         return "yes_no", "", ()
-    if _HOW_MANY.search(question):
+    if asks_clock(question) or _WHAT_DATE.search(question):
+        return "time", "", ()
+    if _HOW_MANY.search(question) or _WHAT_AMOUNT.search(question):
         return "number", "", ()
     found = list(WH.finditer(question))
     if not found:
@@ -163,6 +176,8 @@ def _kind_zh(question: str) -> tuple[Kind, str, tuple[str, ...]]:
         return "choice", "", tuple(side.strip(" 《》，,") for side in found.groups())
     if _YES_NO_ZH.search(question):
         return "yes_no", "", ()
+    if asks_clock(question):
+        return "time", "", ()
     for kind, pattern in _ZH_KINDS:
         if pattern.search(question):
             return kind, _which_zh(question) if kind in ("place", "number") else "", ()

@@ -140,13 +140,20 @@ def _tagged(text: str) -> list[tuple[str, str, int, int]]:
     for word, tag in segmenter().tag(text):
         start, position = position, position + len(word)
         last = pieces[-1] if pieces else None
-        if last and len(last[0]) == 1 and last[0] in SURNAMES_ZH and len(word) <= 2 and tag in ("nr", "nrt", "nz"):
+        if last and len(last[0]) == 1 and last[0] in SURNAMES_ZH and _given(word, tag):
             pieces[-1] = (last[0] + word, "nr", last[2], position)
+        elif tag == "nr" and len(word) > 2 and word[0] in "由被":
+            pieces += [(word[0], "p", start, start + 1), (word[1:], tag, start + 1, position)]
         elif tag == "nr" and (cut := _particle(word)):
             pieces += [(word[:-cut], tag, start, position - cut), (word[-cut:], "p", position - cut, position)]
         else:
             pieces.append((word, tag, start, position))
     return pieces
+
+
+def _given(word: str, tag: str) -> bool:
+    """Whether a word after a lone family name can be the given name: 林|德华, 李|明远."""
+    return len(word) <= 2 and (tag in ("nr", "nrt", "nz") or (tag in ("a", "ad", "z") and len(word) == 2))
 
 
 def _particle(name: str) -> int:

@@ -54,6 +54,10 @@ class Question:
 
 
 _WH_ZH = re.compile(r"(?:哪一?[些个家所部种座支位款条本项场次届年天里儿]?|什么样?的?|谁|多少|几|何时|何地|何处)")
+_MEASURED = re.compile(
+    r"\bhow\s+(long|heavy|old|tall|high|far|deep|wide|big|large|fast|often|soon)\b(?:[^?]*\b(take|last)s?\b)?"
+)
+"""Words that only say which sort of amount is asked: "how *long* does it *take*"."""
 _LITERAL_YEAR = re.compile(r"^(?:in|during)\b|^\d{4}", re.IGNORECASE)
 _ONLY_FUNCTION = re.compile(
     r"[\s了在于是为由被的地从叫作做到过]{0,4}|\s*(?:was|is|were|are|in|at|on|by|for|did|has|had)?\s*"
@@ -123,6 +127,7 @@ def _is_question_word(text: str) -> bool:
 def _terms(question: str, entities: tuple[str, ...], expected: str, time: TimeExpression) -> tuple[Term, ...]:
     inside = " ".join(fold(entity) for entity in entities)
     found: dict[str, Term] = {}
+    measured = {word for match in _MEASURED.finditer(fold(question)) for word in match.groups() if word}
     for word in _content_words(question):
         key = fold(word)
         entity = (
@@ -133,6 +138,7 @@ def _terms(question: str, entities: tuple[str, ...], expected: str, time: TimeEx
         literal = entity or key[0].isdigit()
         timed = _time_weight(key, time)
         weight = _weight(key, literal, expected) if timed is None else timed
+        weight = min(weight, WEIGHT_WEAK) if key in measured else weight
         if key not in found and weight > 0:
             found[key] = Term(word, forms_of(word, literal=literal), grams_of(key), weight, entity)
     return tuple(found.values())

@@ -4,14 +4,18 @@ import re
 from dataclasses import dataclass, replace
 
 from reflective_rag.programs.rules.answer_types import fits_type
+from reflective_rag.programs.rules.clock import clock_fit
+from reflective_rag.programs.rules.conditions import unasked
+from reflective_rag.programs.rules.contrast import contrasts
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
-from reflective_rag.programs.rules.fit import fit
-from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, segmenter, stem
-from reflective_rag.programs.rules.names import names, quoted
+from reflective_rag.programs.rules.fit import KIND, fit
+from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stands_in, stem
+from reflective_rag.programs.rules.offers import offers
+from reflective_rag.programs.rules.phrases import WORDS
 from reflective_rag.programs.rules.question import Question
-from reflective_rag.programs.rules.values import Span, dates, numbers
-from reflective_rag.programs.rules.words import DEMONYM, MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
-from reflective_rag.signatures.patterns import late_pattern
+from reflective_rag.programs.rules.subjects import subject
+from reflective_rag.programs.rules.values import Span
+from reflective_rag.programs.rules.words import MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
 
 NEAR_EN, NEAR_ZH = 30.0, 18.0
 """Distance in characters at which a term's pull on a span is halved (English, Chinese)."""
@@ -22,24 +26,19 @@ CLAUSE = 10.0
 ENTITY_PULL = 0.35
 """Factor for the pull of names: the answer stands by the attribute ("born", 导演) rather than by the name it is about."""
 
-MAX_PHRASE = 6
-"""Longest plain phrase in words; longer runs are cut off there."""
+_VALUES = frozenset(("number", "clock"))
+"""Kinds of span of which one sentence often holds several, each for another case."""
 
-_WORDS = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+|,\d{3}(?!\d))*")
-_YEAR_ONLY = re.compile(r"\b(?:what|which)\s+year\b|哪一?年|年份|几几年", re.IGNORECASE)
-_NOUN_TAGS = frozenset("n nr nrt ns nt nz ng nrfg vn an a b j l i eng m q g s t f z k h".split())
-_IS_A = re.compile(
-    rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:(?:former|retired|late|professional|{DEMONYM})\s+)*([a-z][a-z-]+(?:\s+(?!(?:who|that|which|and|or|in|of|by|from|for|with|at|on|to|best|known|born|based|directed|written|produced|released|set|was|is)\b)[a-z][a-z-]+){{0,3}})"
-)
-_SLOT = r"[了在于是为由被的从叫作做到过：:“「《]{0,3}([^，。；！？,;（）()“”「」《》…\n]{2,16})"
-_CAUSE = late_pattern(
-    r"\b(?:because(?:\s+of)?|due\s+to|owing\s+to|as\s+a\s+result\s+of|in\s+order\s+to|so\s+that|thanks\s+to|died\s+(?:of|from)|by\s+(?=\w+ing\b))\s*"
-    r"([^,;.!?()]{3,120})|(?:因为|由于|为了|以便|死于(?!\d))([^，。；！？（）]{2,60})",
-    re.IGNORECASE,
-)
-_LIST = re.compile(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*")
+_TYPED = frozenset(("number", "time", "place"))
+_TAIL = re.compile(r"[㐀-䶿一-鿿]{1,3}(?=[，。；！？\s]|$)")
+"""The last word of a list, cut in two by the segmenter: 收据、订单号和原|包装."""
+
+_LIST = re.compile(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*(?:(?:the|an?|your|his|her|its|their)\s+)?")
 PLURAL = re.compile(
-    r"哪些|哪几|哪两|分别|两种|几种|例子|有谁|都是?有|\bwhat are\b|\bwhich two\b|\bwho (?:are|were)\b", re.IGNORECASE
+    r"哪些|哪几|哪两|分别|两种|几种|例子|有谁|都是?有|(?:需要?|包括|包含|提供|携带|提交|准备)[^，。]{0,4}什么|\bwhat are\b|\bwhich two\b|\bwho (?:are|were)\b"
+    r"|\b(?:which|what)\s+(?:[a-z]+\s+)?[a-z]{2,}[^\Ws]s\s+(?:are|do|can|must|should|have|were|did)\b|\b(?:which|what)\s+colou?rs\b"
+    r"|\bwhat\s+(?:do|does|must|should)\b.*\b(?:need|bring|include|contain|provide|submit|consist)\b",
+    re.IGNORECASE,
 )
 
 
@@ -63,94 +62,23 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     positions = _positions(evidence, line.text)
     title = core_title(evidence.pages[line.page].name)
     found = []
-    spans = [_trim(question, span) for span in _spans(question, line.text)]
-    for span in dict.fromkeys(spans):
-        if _from_question(question, span.text) or not fits_type(question, line.text, span):
-            continue
-        score = _nearness(span, positions, question, line.text) + fit(question, line.text, span, title)
+    spans = list(dict.fromkeys(_trim(question, span) for span in offers(question, line.text)))
+    fitting = [s for s in spans if not _from_question(question, s.text) and fits_type(question, line.text, s)]
+    values = [span for span in fitting if span.kind in _VALUES]
+    against = dict(zip(values, contrasts(question.text, line.text, values), strict=True))
+    apart = unasked(question.text, line.text) if question.kind in _TYPED else 0.0
+    for span in fitting:
+        score = apart + _nearness(span, positions, question, line.text) + fit(question, line.text, span, title)
+        score += against.get(span, 0.0) + (clock_fit(question.text, line.text, span) if span.kind == "clock" else 0.0)
         found.append(Candidate(span.text, line.page, line.start + span.start, line.start + span.end, score))
+    if question.kind == "person" and (who := subject(evidence, line)) and not _from_question(question, who[1].text):
+        pronoun, person = who
+        score = _nearness(pronoun, positions, question, line.text) + KIND
+        found.append(Candidate(person.text, line.page, person.start, person.end, score))
     found.sort(key=lambda c: (-c.score, c.start))
     if found and PLURAL.search(question.text):
         found[0] = _with_list(found[0], line, spans)
     return found
-
-
-def _spans(question: Question, text: str) -> list[Span]:
-    match question.kind:
-        case "time":
-            return _dates_for(question, text)
-        case "number":
-            return numbers(text)
-        case "person":
-            short = [span for span in quoted(text) if len(span.text) <= 6] if has_cjk(text) else []
-            return [span for span in names(text) if span.kind in ("person", "name")] + short
-        case "place":
-            return [span for span in names(text) if span.kind in ("place", "name")]
-        case "reason" if causes := _causes(text):
-            return causes
-        case _:
-            return quoted(text) + names(text) + phrases(text, question) + _slots(text, question)
-
-
-def _causes(text: str) -> list[Span]:
-    """What a sentence gives as cause, purpose or means: after "because of", "by …ing", 因为, 为了."""
-    found = ((m, 1 if m.group(1) else 2) for m in _CAUSE.finditer(text))
-    return [Span(m.group(i), m.start(i), m.end(i), "phrase") for m, i in found]
-
-
-def _slots(text: str, question: Question) -> list[Span]:
-    """Spans by their place in the sentence.
-
-    In English what follows "is a", in Chinese what stands where the question word stands. The Chinese ones reach from the word before the question word to the next comma.
-    """
-    matches = list(_IS_A.finditer(text))
-    for form in question.left if has_cjk(text) else ():
-        matches += re.finditer(re.escape(form) + _SLOT, text)
-    return [Span(found.group(1), found.start(1), found.end(1), "phrase") for found in matches]
-
-
-def _dates_for(question: Question, text: str) -> list[Span]:
-    """Dates; for "which year" only their year (with 年 in Chinese)."""
-    found = dates(text)
-    if not _YEAR_ONLY.search(question.text):
-        return found
-    return [
-        replace(span, text=year.group(), start=span.start + year.start(), end=span.start + year.end())
-        for span in found
-        if (year := re.search(r"\d{4}年?|\d{1,4}年", span.text))
-    ]
-
-
-def phrases(text: str, question: Question) -> list[Span]:
-    """Runs of content words that hold none of the question's terms.
-
-    A stand-in for noun phrases where there is no parser. Chinese runs hold only words that the segmenter tags as nominal.
-    """
-    asked = {form for term in question.terms for form in term.forms}
-    spans: list[Span] = []
-    run: list[tuple[str, int, int]] = []
-    for word, start, end, content in [*_pieces(text), ("", len(text), len(text), False)]:
-        content = content and stem(fold(word)) not in asked and fold(word) not in asked
-        if run and (not content or text[run[-1][2] : start].strip(" -") != ""):
-            run = run[:MAX_PHRASE]
-            spans.append(Span(text[run[0][1] : run[-1][2]], run[0][1], run[-1][2], "phrase"))
-            run = []
-        if content:
-            run.append((word, start, end))
-    return spans
-
-
-def _pieces(text: str) -> list[tuple[str, int, int, bool]]:
-    """Words with offsets, and whether each can be part of a phrase."""
-    if not has_cjk(text):
-        return [(m.group(), m.start(), m.end(), m.group().lower() not in STOP_EN) for m in _WORDS.finditer(text)]
-    pieces: list[tuple[str, int, int, bool]] = []
-    position = 0
-    for word, tag in segmenter().tag(text):
-        start, position = position, position + len(word)
-        if _WORDS.fullmatch(word):
-            pieces.append((word, start, position, tag in _NOUN_TAGS and word not in STOP_ZH))
-    return pieces
 
 
 def _trim(question: Question, span: Span) -> Span:
@@ -160,7 +88,7 @@ def _trim(question: Question, span: Span) -> Span:
     """
     if span.kind != "name" or has_cjk(span.text):
         return span
-    words = [(m.group(), m.start()) for m in _WORDS.finditer(span.text)]
+    words = [(m.group(), m.start()) for m in WORDS.finditer(span.text)]
     asked = {stem(word) for word in fold(question.expected).split()}  # which *university*: University of Halden
     attribute = {form for term in question.attribute for form in term.forms} - asked
     cut = 0
@@ -173,10 +101,12 @@ def _trim(question: Question, span: Span) -> Span:
 def _from_question(question: Question, text: str) -> bool:
     """Whether a span only repeats the question (all its content words stand there), or has no content."""
     folded = fold(text)
+    if re.search(r"\d", text) and stands_in(text, question.text):  # an identifier: P-200
+        return True
     if has_cjk(folded):
         return folded in fold(question.text) or folded in STOP_ZH or folded in WEAK_ZH
     asked = prepare(question.text).stems
-    words = [word for word in _WORDS.findall(folded) if word not in STOP_EN]
+    words = [word for word in WORDS.findall(folded) if word not in STOP_EN]
     return all(stem(word.removesuffix("'s")) in asked or stem(word) in asked for word in words) or folded in MONTH_WORDS
 
 
@@ -184,7 +114,7 @@ def _positions(evidence: Evidence, text: str) -> list[tuple[float, list[int]]]:
     """For each term that stands in the sentence: its weight and where (character positions of the middles)."""
     folded = fold(text)
     words = [
-        (stem(m.group()), stem(m.group().split("'")[0]), (m.start() + m.end()) // 2) for m in _WORDS.finditer(folded)
+        (stem(m.group()), stem(m.group().split("'")[0]), (m.start() + m.end()) // 2) for m in WORDS.finditer(folded)
     ]
     found = []
     for weight, term in zip(evidence.weights, evidence.question.terms, strict=True):
@@ -225,6 +155,8 @@ def _with_list(best: Candidate, line: Line, spans: list[Span]) -> Candidate:
     for span in sorted(spans, key=lambda each: each.start):
         if span.start >= end and _LIST.fullmatch(line.text[end : span.start]):
             end = span.end
+    if end > best.end - line.start and (tail := _TAIL.match(line.text, end)):
+        end = tail.end()
     for span in sorted(spans, key=lambda each: -each.end):
         if span.end <= start and _LIST.fullmatch(line.text[span.end : start]):
             start = span.start

@@ -10,7 +10,21 @@ from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.words import MONTHS, NUMBER_WORDS, STOP_EN
 from reflective_rag.signatures.patterns import late_pattern
 
-SpanKind = Literal["number", "date", "person", "place", "name", "quoted", "phrase"]
+SpanKind = Literal[
+    "number",
+    "date",
+    "person",
+    "place",
+    "name",
+    "quoted",
+    "phrase",
+    "clock",
+    "code",
+    "frequency",
+    "locative",
+    "role",
+    "step",
+]
 
 
 @dataclass(frozen=True)
@@ -69,11 +83,12 @@ _WORD_NUMBER = late_pattern(
     re.IGNORECASE,
 )
 _ZH_NUMBER = late_pattern(
-    r"(?:百分之)?[零〇一二两三四五六七八九十百千万亿]+(?=[个人名位次种座所家部本条岁年天月只支队届级号米公里吨元]|多)"
+    r"(?:百分之)?[零〇一二两三四五六七八九十百千万亿]+(?=[个人名位次种座所家部本条岁年天月只支队届级号米公里吨元]|多|分[钟贝]|小时|工作日|秒|摄氏度|度(?!假)|毫?[升克]|千?瓦|伏|巴|倍"
+    r"|[册台辆架艘间层件张枚颗根套箱瓶页篇門门]|周(?![一二三四五六日年边围末])|等[座舱奖级])"
 )
 _UNIT_EN = late_pattern(r"[\s-]{0,2}([A-Za-z²³°]+)")
 _UNIT_ZH = late_pattern(
-    r"\s?(分钟|小时|公分|人次|华里|光年|平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|公斤|千克|公顷|英里|英尺|个百分点|美元|人民币|欧元|英镑|日元|[㐀-䶿一-鿿])"
+    r"\s?(分钟|秒钟|小时|个?工作日|个(?:小时|月|星期|学期|季度)|摄氏度|千瓦时?|兆瓦|毫升|毫克|分贝|[千兆]帕|千?赫兹|港[元币]|公分|人次|华里|光年|平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|公斤|千克|公顷|英里|英尺|个百分点|美元|人民币|欧元|英镑|日元|[㐀-䶿一-鿿])"
 )
 
 

@@ -20,7 +20,7 @@ STOP_ZH = frozenset(
     """的 了 是 在 和 与 及 以及 或 或者 有 被 把 对 从 到 于 以 为 由 向 中 上 下 里 内 个 这 那 这个 那个 其 其中 此 该 之 而 且 并 并且
     也 都 就 还 又 再 所 给 让 使 将 等 吗 呢 吧 啊 着 过 地 得 谁 哪 哪个 哪些 哪里 哪儿 哪位 哪年 哪一年 哪一 哪种 哪家 哪部 哪座 哪所 哪国 哪天
     什么 什么样 甚么 何时 何地 何处 何人 何 多少 几 几个 怎么 怎样 如何 为什么 为何 是否 是不是 请问 一个 一 种 名 位 部 座 家 所 次 时候
-    什么时候 叫 叫做 称 称为 我 你 他 她 它 我们 他们 是从 就是 还是 不是 没有 有没有 关于 根据 通过 由于 因为 所以 但是 可以 能 会 要 分别 都是 大概 具体 年 月 日 这些 那些 用 来 已 已经 曾 曾经""".split()
+    什么时候 多久 多长 多大 多高 多远 多重 几点 几时 几次 几天 怎么办 叫 叫做 称 称为 我 你 他 她 它 我们 他们 是从 就是 还是 不是 没有 有没有 关于 根据 通过 由于 因为 所以 但是 可以 能 会 要 分别 都是 大概 具体 年 月 日 这些 那些 用 来 已 已经 曾 曾经""".split()
 )
 """Chinese words (as a segmenter cuts them) that carry no content of their own."""
 
@@ -66,6 +66,10 @@ SYNONYMS_EN = tuple(
         "grow grew grown growth",
         "choose chose chosen selected",
         "biggest largest",
+        "heavy weigh weighs weighed weight",
+        "tall height",
+        "deep depth",
+        "wide width",
     )
 )
 """Groups of English words of which any one stands for the others (irregular forms and everyday relations)."""

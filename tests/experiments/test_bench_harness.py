@@ -1,5 +1,7 @@
 """`bench harness`: what it measures is what it says; how fast it is, no test asks."""
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +12,9 @@ from tests.experiments.helpers import run
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sizes and latencies at which it takes no time."""
+def small(monkeypatch: pytest.MonkeyPatch, tables: Path) -> None:
+    """Sizes and latencies at which it takes no time, and a store whose tables are there."""
+    monkeypatch.setattr(harness, "_new_store", lambda folder: f"sqlite:///{shutil.copy(tables, folder / 'new.db')}")
     for name, value in {"QUESTIONS": 6, "LATENCY": 0.001, "LOGGED_QUESTIONS": 6, "LOGGED_LATENCY": 0.001}.items():
         monkeypatch.setattr(harness, name, value)
     monkeypatch.setattr(harness, "REPLAYED", 12)

@@ -33,12 +33,16 @@ NOTHING: dict[str, Any] = dict.fromkeys(("record", "replay", "temperature", "max
 }
 MIPRO = {"num_trials": 2, "num_candidates": 3, "init_temperature": 1.0}
 WORKER = """
-import hashlib, json, os, signal, sys
+import contextlib, hashlib, importlib, json, os, signal, sys
 from pathlib import Path
 from tests.experiments.helpers import knowing
 from tests.fakes import fake_lm, prompt_text
 from reflective_rag.experiments import cli, compiling
 from reflective_rag.programs.lm import resolve
+
+for name in ("numpy", "optuna", "dspy.teleprompt", "lance_namespace_urllib3_client"):  # slow, and start no threads
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
 
 def work(job):
     log = Path(job["log"])
@@ -71,7 +75,8 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def forker() -> Iterator["subprocess.Popen[str]"]:
     """A process that has imported the command line, and forks one for each command: see `killed`."""
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    own = {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, **own}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", WORKER], env=environment, **pipes) as process:
         yield process
@@ -179,8 +184,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, "Counter
 def test_a_killed_compile_goes_on_and_pays_for_nothing_twice(
     threads: int,
     place: float,
-    whole: tuple[Path, Any, "Counter[str]"],
     forker: "subprocess.Popen[str]",
+    whole: tuple[Path, Any, "Counter[str]"],
     workplace: Path,
     cache: Path,
     model: FakeLM,

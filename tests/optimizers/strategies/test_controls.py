@@ -31,7 +31,7 @@ def test_every_rule_is_tried_on_one_recorded_pass() -> None:
 
 @pytest.mark.parametrize("mode", ["paired", "separate"])
 def test_the_chosen_rule_scores_on_the_replies_what_was_replayed(mode: str) -> None:
-    """The program itself, run on the recorded replies under the chosen rule, has the replayed score on each question."""
+    """The program itself, run on the recorded replies under the chosen rule, has the replayed score on each."""
     found, _, _ = compiled(mode)
     replayed = found.report["replayed"]
     assert (replayed["n"], replayed["same"], replayed["differ"]) == (len(RECORDS), len(RECORDS), [])
