@@ -57,8 +57,7 @@ def only_results() -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar(*, short: bool = False) -> Iterator[Report]:
-    """A function that moves one bar a task; without a terminal it prints a line when a task begins, every 10 s, and when it
-    ends.
+    """A function that moves one bar a task; without a terminal a line when it begins, every 10 s, and at its end.
 
     Args:
         short: The work usually takes seconds: without a terminal nothing is printed before 10 s have passed.

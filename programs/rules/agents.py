@@ -17,7 +17,7 @@ _BY = late_pattern(
     rf"\b(?:by|approval\s+of|permission\s+of|signature\s+of|consent\s+of|responsibility\s+of|contact|ask|inform|call)\s+(?:the|an?|your|our|their)\s+{_ROLE}"
 )
 _DOER = late_pattern(rf"(?:^|[;:,.]\s+)(?:[Tt]he|[Aa]n?|[Oo]ur|[Yy]our)\s+{_ROLE}(?=\s)")
-_BY_ZH = late_pattern(r"(?:由|经由?|(?<!同)被)(?=[^，。；：！？由])")
+_BY_ZH = late_pattern(r"(?:由|经由?|(?<!同)被|[交发报]给|提交给|向)(?=[^，。；：！？由])")
 _END_ZH = late_pattern(r"于|在|每|按|负责|统一|共同|亲自|[，。；、：！？（(]|\d|$")
 _BODY_ASKED = late_pattern(
     r"谁|哪一?[家个](?:公司|工厂|厂家?|部门|单位|机构|团队|组织|供应商|工作室|银行|小组|科室|人)|什么(?:公司|部门|单位|机构|人)"
@@ -57,7 +57,7 @@ def _agents_en(question: Question, text: str) -> list[Span]:
 
 def _agents_zh(question: Question, text: str) -> list[Span]:
     spans = []
-    verbs = [form for term in question.attribute for form in term.forms if len(form) > 1]
+    verbs = [form for t in question.attribute if t.text not in question.expected for form in t.forms if len(form) > 1]
     for found in _BY_ZH.finditer(text):
         start = found.end()
         stop = _END_ZH.search(text, start)

@@ -22,7 +22,7 @@ _TIME = (
 _TO = r"\s?(?:to|until|till|and|[-–—~～]+|至|到)\s?"
 _CLOCK = late_pattern(_TIME, _I)
 _RANGE = late_pattern(
-    rf"(?P<first>{_TIME}|(?<![\d.:])\d{{1,2}}(?=\s?(?:to|[-–—])\s?\d{{1,2}}(?:[.:]\d\d)?\s?[ap]\.?m)){_TO}(?P<last>{_TIME})",
+    rf"(?P<first>{_TIME}|(?<![\d.:])\d{{1,2}}(?=\s?(?:to|and|[-–—])\s?\d{{1,2}}(?:[.:]\d\d)?\s?[ap]\.?m)){_TO}(?P<last>{_TIME})",
     _I,
 )
 

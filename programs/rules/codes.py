@@ -61,6 +61,11 @@ _ASKED: tuple[tuple[Code, re.Pattern[str]], ...] = (
         ),
     ),
 )
+_CODE_NOUN = late_pattern(
+    r"\b(?:passwords?|pin|sku|code|serial|order|model|article|invoice|customer|reference|registration|postal|contract|port)\b"
+    r"|编号|代码|型号|订货号|货号|序列号|邮编|邮政编码|房间号|合同号|订单号|车牌号|账号|工号|学号|验证码|密码",
+    _I,
+)
 _SENT = late_pattern(
     r"\bwhere\b.*\b(?:sent|send|submit\w*|go|goes|report\w*|apply|write|register|contact|e-?mail\w*|mailed|addressed)\b"
     r"|(?:发送?|提交|寄送?|投递?|邮件|申请|联系)[^，。]{0,6}(?:到|至|往|给)(?:哪|什么|何)",
@@ -82,6 +87,12 @@ def asked_code(question: str) -> Code | None:
 def asks_where_to_send(question: str) -> bool:
     """Whether an e-mail or web address answers where something is to be sent."""
     return _SENT.search(question) is not None
+
+
+def names_code(question: str, text: str) -> bool:
+    """Whether a sentence names the sort of code that is asked for (password, 编号): any number could be a code."""
+    noun = _CODE_NOUN.search(question)
+    return noun is None or noun.group().lower() in text.lower()
 
 
 @lru_cache(maxsize=4096)

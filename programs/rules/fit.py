@@ -44,6 +44,7 @@ _MONEY_ASKED = late_pattern(
 )
 _MONEY = late_pattern(r"[$£€¥元]|美元|dollar|euro|pound|yuan", re.IGNORECASE)
 _PEOPLE_ASKED = late_pattern(r"\bpopulation\b|\bhow many people\b|人口|多少人|人数|几个人", re.IGNORECASE)
+_HOW_MUCH = late_pattern(r"\bhow much\b", re.IGNORECASE)
 _HOW_MANY = late_pattern(r"\bhow many\b", re.IGNORECASE)
 
 
@@ -56,7 +57,8 @@ def fit(question: Question, text: str, span: Span, title: str = "") -> float:
         + _form(question, span)
         + beside(question, text[max(0, span.start - 48) : span.start])
     )
-    if title and question.kind == "place" and _same_words(title, span.text):
+    coded = question.kind == "thing" and re.search(r"\d", span.text) is not None  # DX-18, on the page of the DX-18
+    if title and (question.kind == "place" or coded) and _same_words(title, span.text):
         value -= REPEATS
     if span.start == 0 and span.kind == "name" and " " not in span.text and not has_cjk(span.text):
         value -= OPENING
@@ -72,7 +74,7 @@ def fit(question: Question, text: str, span: Span, title: str = "") -> float:
 def _form(question: Question, span: Span) -> float:
     """What the form of a span is worth beside names and dates: the longer place, a role after all names, the time of day."""
     if span.kind == "locative":
-        return KIND if question.language == "zh" else SLIGHT
+        return KIND - 2 * SLIGHT if question.language == "zh" else SLIGHT
     if span.kind == "role":
         return KIND if question.kind == "thing" else KIND / 2
     if span.kind == "step":
@@ -162,6 +164,8 @@ def _unit(question: Question, span: Span, after: str) -> float:
         )
     if question.expected and has_cjk(question.expected):
         return EXPECTED if span.unit and span.unit[0] == question.expected[0] else 0.0
+    if _HOW_MUCH.search(text):
+        return KIND if re.search(r"[^\d.,\s]", span.text) and re.search(r"\d", span.text) else 0.0
     if (found := _HOW_MANY.search(text)) and (noun := noun_after(text[found.end() :])):
         counted = {stem(fold(word)) for word in _WORD.findall(after)[:2]}
         return EXPECTED if {stem(fold(word)) for word in noun.split()} & counted else 0.0

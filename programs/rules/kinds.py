@@ -23,7 +23,10 @@ Kind = Literal["person", "time", "number", "place", "yes_no", "choice", "reason"
 
 WORD = late_pattern(r"[^\W_]+(?:[.,]\d+)*(?:['’-][^\W\d_]+)*")
 WH = late_pattern(r"\b(who|whom|whose|which|what|when|where|why|how)\b", re.IGNORECASE)
-_AUX = late_pattern(r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE)
+_AUX = late_pattern(
+    r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|shall|may(?=\s+(?!\d)))\b",
+    re.IGNORECASE,
+)
 _OPTIONS_EN = late_pattern(
     r"(?:[,:;]|\bbetween|\b(?:is|was|are|were|did|does|has|had|longer|first|older|younger))\s+([^,?]{2,90}?),?\s+or\s+([^,?]{2,90}?)\s*\??\s*$"
 )
@@ -51,7 +54,7 @@ _ZH_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "time",
         late_pattern(
-            r"什么时候|什么时间|何时|哪一?年|哪一?天|哪一?月|几月|几号|几几年|哪个(?:世纪|年代|月|朝代)|年份|(?:时间|日期)(?:是(?:什么|多少|哪)|为|[？?]?$)|(?:时间|日期)(?:和|与|及)"
+            r"什么时候|什么时间|何时|哪一?年|哪一?天|哪一?月|几月|几号|几几年|哪个(?:世纪|年代|月|朝代)|年份|(?<!多长)(?:时间|日期)(?:是(?:什么|多少|哪)|为|[？?]?$)|(?:时间|日期)(?:和|与|及)"
         ),
     ),
     (

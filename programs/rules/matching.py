@@ -153,7 +153,7 @@ _prepared = lru_cache(maxsize=4096)(_prepare)
 def match(term: Term, text: Text) -> float:
     """How far a term occurs in a text: 1 whole, 0 not; in between for a long Chinese word found in parts."""
     for form in term.forms:
-        if form in text.stems or (_CJK.match(form) and form in text.folded):
+        if form in text.stems or ((_CJK.match(form) or "-" in form) and form in text.folded):
             return 1.0
     if not term.grams:
         return 0.0

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from reflective_rag.programs.rules.agents import agents, asks_agent
 from reflective_rag.programs.rules.clock import asks_clock, clocks, prefers_clock
-from reflective_rag.programs.rules.codes import asked_code, asks_where_to_send, codes
+from reflective_rag.programs.rules.codes import asked_code, asks_where_to_send, codes, names_code
 from reflective_rag.programs.rules.frequency import asks_how_often, frequencies
 from reflective_rag.programs.rules.manner import asks_manner, steps
 from reflective_rag.programs.rules.matching import has_cjk
@@ -26,7 +26,7 @@ def offers(question: Question, text: str) -> list[Span]:
     if asks_how_often(question.text):
         return list(frequencies(text))
     if question.kind in ("thing", "number", "place", "person") and (code := asked_code(question.text)):
-        return list(codes(text, code))
+        return list(codes(text, code)) if code != "code" or names_code(question.text, text) else []
     spans = _by_kind(question, text)
     return spans + agents(question, text) if asks_agent(question) else spans
 

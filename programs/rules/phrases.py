@@ -25,6 +25,12 @@ _CAUSE = late_pattern(
 )
 
 
+_WHOLE = late_pattern(
+    r"(?:室|馆|厂|店|公司|研究所|研究院|学院|社|奖|奖学金|基金会?|画廊|乐队|协会|学会|局|部|中心|银行|软件|系统|案|项目|计划|协议|广场|大厦|医院|法|定律|理论)$"
+)
+"""Nouns that are the last part of a name: 星海|实验室."""
+
+
 def causes(text: str) -> list[Span]:
     """What a sentence gives as cause, purpose or means: after "because of", "by …ing", 因为, 为了."""
     found = ((m, 1 if m.group(1) else 2) for m in _CAUSE.finditer(text))
@@ -50,6 +56,8 @@ def whole_names(text: str, found: list[Span], expected: str) -> list[Span]:
             if expected and text[span.start : end].endswith((expected, expected[-1])):
                 break
             end = pieces[end][0]
+        if not _WHOLE.search(text[span.end : end]):
+            end = span.end
         widened.append(replace(span, text=text[span.start : end], end=end) if end > span.end else span)
     return widened
 

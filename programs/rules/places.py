@@ -21,7 +21,7 @@ _WHERE_EN = late_pattern(
 )
 _NO_PLACE = late_pattern(
     r"^(?:(?:the|an?|his|her|its|their|each)\s+)?(?:[\w-]+\s+)*?(?:age|time|end|beginning|start|year|years|day|days|week|month|morning|evening|afternoon|night|"
-    r"minute|hour|hours|moment|same|first|case|way|cost|price|request|basis|rate|order|front|addition|family|form|name|help|use|result|reason"
+    r"minute|hour|hours|moment|same|case|way|cost|price|request|basis|rate|order|front|addition|family|form|name|help|use|result|reason"
     r"|date|deadline|summer|winter|spring|autumn|weekend|rain|event|meeting)\b(?!\s+(?:room|hall|desk|office|centre|center|gate))",
     re.IGNORECASE,
 )
@@ -30,7 +30,9 @@ _AREA_OF = late_pattern(
     re.IGNORECASE,
 )
 _PROPER = late_pattern(r"(?<![\w-])[A-Z][a-zéöüäøå]+")
-_AT_ZH = late_pattern(r"(?:位于|设在|设于|坐落于|放在|存放在|存放于|印在|贴在|写在|安装在|保存在|[在于到至往])(?!于)")
+_AT_ZH = late_pattern(
+    r"(?:位于|设在|设于|坐落于|放在|存放在|存放于|印在|贴在|写在|安装在|保存在|[在于到至往]|从(?!而|[事未不来小此那这]))(?!于)"
+)
 _NOMINAL = frozenset("n ns nt nz nr nrt s f m q b a j l eng ng vn k h z i".split())
 _TIME_ZH = late_pattern(
     r"^\d+年|[年月日号时点]$|\d[:：]\d|期间|[之以]?[前后时中内间]$|^(?:一|其|此|这|那)|阶段|季度|过程|情况|基础|方面|条件|比赛|[岁]"
@@ -81,12 +83,12 @@ def _places_zh(text: str) -> list[Span]:
             if at + len(word) <= start or at > end:
                 continue
             if at < start or (
-                at == end and (tag in _NOMINAL or word in "旁边里面东西南北侧")
+                at == end and (tag in _NOMINAL or word in "旁边里面东西南北侧" or (word == "的" and end > start))
             ):  # 半在: the segmenter has drawn the preposition to the word before
                 end = at + len(word)
             else:
                 break
-        place = text[start:end].strip()
+        place = text[start:end].strip().rstrip("的")
         if (
             2 <= len(place) <= 20
             and not _TIME_ZH.search(place)

@@ -31,6 +31,8 @@ def amounts(question: str, text: str) -> list[Span]:
     for span in numbers(text):
         if any(time.start <= span.start < time.end for time in times) or part_of_code(text, span):
             continue
+        if text[: span.start].endswith("第"):
+            span = replace(span, text="第" + span.text, start=span.start - 1)
         unit = None if counted else _UNIT.match(text, span.end)
         if unit:
             word = fold(unit.group().split()[-1].strip("-")) or span.unit

@@ -54,6 +54,7 @@ class Question:
 
 
 _WH_ZH = re.compile(r"(?:哪一?[些个家所部种座支位款条本项场次届年天里儿]?|什么样?的?|谁|多少|几|何时|何地|何处)")
+_AT_ASKED = re.compile(r"在(?=哪|什么|何[处地])")
 _MEASURED = re.compile(
     r"\bhow\s+(long|heavy|old|tall|high|far|deep|wide|big|large|fast|often|soon)\b(?:[^?]*\b(take|last)s?\b)?"
 )
@@ -145,7 +146,8 @@ def _terms(question: str, entities: tuple[str, ...], expected: str, time: TimeEx
 
 
 def _content_words(question: str) -> list[str]:
-    pieces = segmenter().cut(question) if has_cjk(question) else WORD.findall(question)
+    # 抽血处在哪里: without the space the segmenter finds 处在.
+    pieces = segmenter().cut(_AT_ASKED.sub(" 在", question)) if has_cjk(question) else WORD.findall(question)
     words = [match.group() for piece in pieces for match in [WORD.search(piece)] if match]
     return [word for word in words if _has_content(word)]
 

@@ -122,6 +122,12 @@ NEGATION_ZH = (
     "未能",
     "未获",
     "无法",
+    "禁止",
+    "严禁",
+    "不准",
+    "不许",
+    "不可以",
+    "不支持",
 )
 """Chinese phrases that flip a statement. The lone 不 is left out: it is inside too many ordinary words (不同, 不仅, 不少)."""
 

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from reflective_rag.experiments.bench import harness
+from reflective_rag.experiments.bench.engine import steady_lm
+from reflective_rag.experiments.reporting import log_diagnosis
+from reflective_rag.optimizers.evaluation import evaluate
 from reflective_rag.signatures.errors import ContractError
 from tests.experiments.helpers import run
 
@@ -23,8 +26,12 @@ def small(monkeypatch: pytest.MonkeyPatch, tables: Path) -> None:
 def test_every_measurement_has_a_ratio_a_target_and_its_size(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three lines, each of two times measured in one run, under a name that says what was run."""
     logged: list[Any] = []
-    real = harness.log_diagnosis
-    monkeypatch.setattr(harness, "log_diagnosis", lambda *args, **kw: (logged.append(args), real(*args, **kw)))
+
+    def watched(*args: Any, **kw: Any) -> None:
+        logged.append(args)
+        log_diagnosis(*args, **kw)
+
+    monkeypatch.setattr(harness, "log_diagnosis", watched)
     rows = harness.run(3)
     assert [row["target"] for row in rows] == ["<= 1.1", "<= 1.1", "<= 1"]
     assert all(row["n"] == 3 and row["lowest"] <= row["ratio"] <= row["highest"] for row in rows)
@@ -40,8 +47,8 @@ def test_the_questions_of_the_bench_are_answered_right() -> None:
     import dspy
 
     records = harness._records(4)
-    with dspy.context(lm=harness.steady_lm(0.0)):
-        rows = harness.evaluate(harness._program(records), records).rows
+    with dspy.context(lm=steady_lm(0.0)):
+        rows = evaluate(harness._program(records), records).rows
     assert [(row.error, row.f1, row.recall, row.stop_reason) for row in rows] == [(None, 1.0, 1.0, "sufficient")] * 4
 
 

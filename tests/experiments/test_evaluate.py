@@ -63,7 +63,17 @@ def test_who_checked_the_claims_is_named(data: Path, monkeypatch: pytest.MonkeyP
     assert sum(rules["claims"].values()) >= rules["unsupported"]["n"] > 0
     assert run_json("evaluate", "--program", "naive", "--data", data)["support_critic"] is None
     use_model(monkeypatch)
-    asked = ["evaluate", "--program", "reflective", "--data", data, "--lm", "fake/model", "--limit", "1"]
+    asked: list[str | Path] = [
+        "evaluate",
+        "--program",
+        "reflective",
+        "--data",
+        data,
+        "--lm",
+        "fake/model",
+        "--limit",
+        "1",
+    ]
     assert run_json(*asked, "--option", "critics.support=lm")["support_critic"] == "lm: fake/model"
     off = run_json(*asked, "--option", "critics.support=off")
     assert (off["support_critic"], off["unsupported"]["n"], off["claims"]) == (None, 0, {})

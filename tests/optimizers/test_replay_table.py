@@ -22,7 +22,7 @@ SUPPORT: list[Support | None] = ["supported", "partially", "not_supported", "con
 
 def an_assessment(dice: random.Random) -> Assessment:
     """Anything that a critic may say."""
-    dimensions = {
+    dimensions: dict[str, Any] = {
         name: dice.choice([None, 0.0, 1.0, dice.random()])
         for name in ("relevance", "consistency", "coverage", "freshness")
     }

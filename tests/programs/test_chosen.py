@@ -102,7 +102,7 @@ def test_no_judgement_no_confidence(program: Any) -> None:
     assert (nothing.abstained, nothing.confidence) == (True, 0.0)
 
 
-def test_rules_keep_the_time_that_is_set() -> None:
+def test_rules_keep_the_time_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """Judging takes time of its own: once it is up, no further round begins, and the result says so."""
     now = iter(range(1000))
 
@@ -118,7 +118,7 @@ def test_rules_keep_the_time_that_is_set() -> None:
         time.sleep(0.1)
         return (yield from slow(*args, **kwargs))
 
-    rag.assessor.verdict = verdict
+    monkeypatch.setattr(rag.assessor, "verdict", verdict)
     result = rag(question=QUESTIONS["en"])
     assert (result.stop_reason, len(result.rounds), result.degraded) == ("budget_seconds", 1, True)
     assert result.rounds[0].decision.stop == "budget_seconds"

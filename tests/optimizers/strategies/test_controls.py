@@ -57,7 +57,7 @@ def test_the_choice_comes_with_intervals_and_is_no_worse_than_before() -> None:
     ],
 )
 def test_prices_are_those_of_the_metric_unless_options_say_otherwise(
-    name: str, known: dict[str, float], options: dict[str, float], expected: tuple[float, float]
+    name: str, known: dict[str, Any], options: dict[str, float], expected: tuple[float, float]
 ) -> None:
     """λ and μ of the metric `costed` count in the tuning as they do in its scores."""
     task = Bench().task("controls", metric=metric(name, **known), options=options)

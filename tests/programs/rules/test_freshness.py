@@ -168,7 +168,9 @@ LATER = [
 ]
 
 
-@pytest.mark.parametrize(("question", "sources", "outdated"), LATER, ids=[f"{r[0]} {r[1][-1]}" for r in LATER])
+@pytest.mark.parametrize(
+    ("question", "sources", "outdated"), LATER, ids=[f"{question} {sources}" for question, sources, _ in LATER]
+)
 def test_only_what_would_answer_is_out_of_date(question, sources, outdated):
     """Other subjects, events' years, unknown dates and dates after today make nothing outdated; a better date does."""
     pool = tuple(passage(f"p{i}", text, published=when) for i, (text, when) in enumerate(sources))
