@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from reflective_rag.programs.rules.dates import stated, years
+from reflective_rag.programs.rules.validity import valid_from
 from reflective_rag.programs.rules.values import numbers
 from reflective_rag.programs.settings import LoopControls, Weights
 from reflective_rag.signatures.text import sentences
@@ -131,7 +132,7 @@ def _freshness(judgement: Judgement, relevant: Sequence[Passage]) -> float | Non
 
 
 def _states_a_time(passage: Passage) -> bool:
-    return any(stated(sentence.text) for sentence in sentences(passage.text[:LONGEST_DATED]))
+    return any(stated(each.text) or valid_from(each.text) for each in sentences(passage.text[:LONGEST_DATED]))
 
 
 def unresolved(judged: Judgement | Assessment) -> list[Contradiction]:

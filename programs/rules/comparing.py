@@ -9,6 +9,7 @@ from reflective_rag.programs.rules.evidence import Evidence, Line, core_title, m
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.opposites import scopes
+from reflective_rag.programs.rules.validity import without_revision
 from reflective_rag.signatures.patterns import late_pattern
 
 _PART_OF_YEAR = late_pattern(
@@ -56,7 +57,7 @@ def same_subject(evidence: Evidence, a: Line, b: Line) -> bool:
     ]
     if held[0] != held[1] or (held[0] and not any(held[0])):
         return False
-    titles = [fold(page.name) for page in pages]
+    titles = [fold(without_revision(page.name)) for page in pages]
     if not all(titles) or titles[0] == titles[1]:
         return True
     if core_title(titles[0]) == core_title(titles[1]) or not held[0]:

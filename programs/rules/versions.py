@@ -20,6 +20,7 @@ from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import candidates
+from reflective_rag.programs.rules.validity import edition_years, valid_from
 from reflective_rag.programs.rules.values import numbers, worded_amount
 from reflective_rag.signatures.types import Contradiction
 
@@ -44,6 +45,8 @@ class Version:
     said: tuple[int, ...]
     published: bool
     line: Line
+    start: date | None = None
+    """From when it says to hold; it is never too old by its age."""
 
 
 def stale_after(question: Question, settings: RuleSettings) -> int:
@@ -54,10 +57,12 @@ def stale_after(question: Question, settings: RuleSettings) -> int:
 
 
 def outdated_pages(evidence: Evidence, conflicts: Sequence[Contradiction] | None = None) -> frozenset[int]:
-    """Indexes of pages out of date; empty for a timeless question. A page of unknown date is never among them.
+    """Indexes of pages out of date; for a timeless question only what a later rule replaces. Unknown dates never are.
 
     `conflicts` are the contradictions of the same evidence, where they were looked for already.
     """
+    if evidence.question.time.scope == "timeless":
+        return superseded_pages(evidence, conflicts)
     versions = _versions(evidence)
     outside = {version.page for version in versions if _out_of_bounds(evidence, version)}
     inside = [version for version in versions if version.page not in outside]
@@ -71,9 +76,9 @@ def outdated_pages(evidence: Evidence, conflicts: Sequence[Contradiction] | None
 
 def superseded_pages(evidence: Evidence, conflicts: Sequence[Contradiction] | None = None) -> frozenset[int]:
     """Indexes of the pages that another, better dated one contradicts, or of which one gives a different value."""
-    if evidence.question.time.scope == "timeless":
-        return frozenset()
     versions = _versions(evidence)
+    if evidence.question.time.scope == "timeless":
+        return frozenset(v.page for v in versions if any(_replaces(evidence, other, v) for other in versions))
     gone = {v.page for v in versions if any(_supersedes(evidence, other, v) for other in versions)}
     return frozenset(gone) | _contradicted(evidence, conflicts)
 
@@ -98,8 +103,6 @@ def _contradicted(evidence: Evidence, conflicts: Sequence[Contradiction] | None)
 
 
 def _versions(evidence: Evidence) -> list[Version]:
-    if evidence.question.time.scope == "timeless":
-        return []
     return [version for page in evidence.pages for version in _version(evidence, page)]
 
 
@@ -114,15 +117,16 @@ def _version(evidence: Evidence, page: Page) -> list[Version]:
     line = _best_line(evidence, page)
     if line is None or not _about_it(evidence, page, line):
         return []
-    said = _said(evidence, line.text)
-    when = page.passage.published or (date(max(said), 12, 31) if said else None)
+    start = valid_from(line.text)
+    said = () if start else _said(evidence, line.text) or edition_years(page)
+    when = start or page.passage.published or (date(max(said), 12, 31) if said else None)
     if when is None or _is_future(evidence, when):
         return []
     spans = candidates(evidence, line)
     if not spans and evidence.question.kind in ("person", "place", "time", "number"):
         return []
     value = fold(spans[0].text) if spans else ""
-    return [Version(page.index, value, when, said, page.passage.published is not None, line)]
+    return [Version(page.index, value, when, said, page.passage.published is not None, line, start)]
 
 
 def _about_it(evidence: Evidence, page: Page, line: Line) -> bool:
@@ -159,6 +163,8 @@ def _out_of_bounds(evidence: Evidence, version: Version) -> bool:
     """
     time, settings = evidence.question.time, evidence.settings
     bound = stale_after(evidence.question, settings)
+    if version.start is not None:
+        return time.scope != "now" and time.end is not None and version.start > time.end
     if time.scope == "now":
         return time.end is not None and _years_between(version.when, time.end) >= bound
     start, end = time.start, time.end
@@ -181,6 +187,12 @@ def _supersedes(evidence: Evidence, other: Version, version: Version) -> bool:
     if not other.value or not version.value or _agree(evidence, other, version):
         return False
     return same_subject(evidence, other.line, version.line) and _better(evidence, other.when, version.when)
+
+
+def _replaces(evidence: Evidence, other: Version, version: Version) -> bool:
+    """Whether, with no time asked for, a rule says of itself that it holds from a day on which the other is older than."""
+    newer = other.start is not None and version.when < other.start
+    return newer and _agree(evidence, other, version) is False and same_subject(evidence, other.line, version.line)
 
 
 def _better(evidence: Evidence, other: date, when: date) -> bool:
