@@ -26,6 +26,7 @@ from reflective_rag.programs.nearest import nearest_demos
 from reflective_rag.programs.reading import salvage, well_formed_fields
 from reflective_rag.programs.steps import Ask, AskOutcome
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+from reflective_rag.signatures.text import without_markup
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +100,7 @@ class AskRun:
         return context
 
     def _inputs(self) -> dict[str, Any]:
-        inputs = dict(self.ask.inputs)
+        inputs = {key: _plain(key, value) for key, value in self.ask.inputs.items()}
         if (pinned := getattr(self.ask.predictor, "lm", None)) is not None:
             inputs["lm"] = metered(pinned, self._count)
         if (demos := nearest_demos(self.ask.predictor, inputs)) is not None:
@@ -164,6 +165,15 @@ class AskRun:
             (predictor, {**inputs, **{k: v for k, v in self.ask.demo_inputs.items() if k in inputs}}, prediction)
             for predictor, inputs, prediction in self.trace
         ]
+
+
+_FORMATTED = frozenset({"trajectory"})
+"""Inputs that hold the adapter's own marks between fields; `react.py` cleans what it puts there."""
+
+
+def _plain(key: str, value: Any) -> Any:
+    """An input that cannot forge a field: needs and queries were written by a model, which may repeat a passage's."""
+    return without_markup(value) if isinstance(value, str) and key not in _FORMATTED else value
 
 
 def _single_call(adapter: Any) -> Any:

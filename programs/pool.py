@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from reflective_rag.programs.noise import NearDuplicates, Redundancy, shingles
 from reflective_rag.programs.strips import recompose, strips_of
 from reflective_rag.programs.tangent import tangential
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import Language, identity, normalize, without_markup
 from reflective_rag.signatures.types import DroppedPassage, Passage, Strip
 from reflective_rag.signatures.wording import Phrase, say
@@ -184,6 +185,14 @@ class EvidencePool:
         return say(key, self.language, **values)
 
 
+_NUMBERED = late_pattern(r"(?m)(^|[\r\v\f\x85\u2028\u2029])([^\S\n]*)\[(?=\d+\])")
+
+
+def _own_number_only(text: str) -> str:
+    """A passage whose lines cannot pass for further passages: [2] at the start of a line becomes (2]."""
+    return _NUMBERED.sub(r"\1\2(", text)
+
+
 def numbered(
     passages: Sequence[Passage], terms: Iterable[str], limit: int, carried: Sequence[Strip] = (), *, first: int = 1
 ) -> tuple[str, tuple[Strip, ...]]:
@@ -199,5 +208,5 @@ def numbered(
             strips = strips_of(passage, terms, limit, carried=carried)
             read += strips
             passage = passage.model_copy(update={"text": recompose(passage, strips)})
-        lines.append(f"[{number}] {without_markup(passage.for_model())}")
+        lines.append(f"[{number}] {_own_number_only(without_markup(passage.for_model()))}")
     return "\n".join(lines) or "(no passages)", tuple(read)

@@ -96,6 +96,9 @@ _UNIT_ASKED_ZH = late_pattern(
 _SAME_UNIT = {"名": "名人位", "位": "名人位", "人": "人名位", "元": "元", "岁": "岁", "年": "年"}
 
 
+_PARTICIPLE = late_pattern(r"[a-z]{3,}ed$")
+"""A lone participle (installed) says what was done to a thing, not what it is."""
+
 _BY_FORM = frozenset(("clock", "code", "frequency", "locative", "role", "step"))
 """Spans that are offered only where their form is asked for."""
 
@@ -124,6 +127,8 @@ def fits_type(question: Question, text: str, span: Span) -> bool:
 
 def _fits_noun(question: Question, span: Span) -> bool:
     """Whether the span holds what a name of the asked sort holds: which *university*, 哪条*河*."""
+    if span.kind == "phrase" and _PARTICIPLE.match(span.text):
+        return False
     noun = question.expected.split()[-1] if question.expected else ""
     if noun in _LOWER_EN and span.text[:1].isupper() and not has_cjk(span.text):
         return False

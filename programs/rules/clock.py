@@ -40,9 +40,7 @@ HOURS = late_pattern(
 )
 """Questions whose answer is two times of day: opening hours."""
 
-_DAILY = late_pattern(
-    r"\bwhen\s+(?:do|does|can|must|should|will)\b.*\b(?:open|close|shut|start|begin|end|finish|leave|arrive)s?\b", _I
-)
+_DAILY = late_pattern(r"\bwhen\s+(?:do|does|can|must|should|will)\b.*\b(?:open|close|shut|leave|arrive)s?\b", _I)
 _FIRST = late_pattern(r"\b(?:open|start|begin)s?\b|开门|开馆|开放|开始|上班|营业|起", _I)
 _LAST = late_pattern(r"\b(?:close|shut|end|finish|stop)s?\b|关门|闭馆|关闭|结束|下班|打烊|截止|为止|几点(?:之)?前", _I)
 

@@ -32,7 +32,8 @@ _ASKED: tuple[tuple[Code, re.Pattern[str]], ...] = (
     (
         "email",
         late_pattern(
-            rf"{_WHAT_EN}\be-?mail\b|邮箱(?:地址)?{_WHAT_ZH}|哪个(?:电子)?邮箱|电子邮件(?:地址)?{_WHAT_ZH}|什么邮箱", _I
+            rf"{_WHAT_EN}\be-?mail\b|邮箱(?:地址)?{_WHAT_ZH}|哪个(?:电子)?邮箱|电子邮件(?:地址)?{_WHAT_ZH}|什么邮箱|邮件[^，。]{{0,3}}(?:到|至|往|给)(?:哪|什么|谁)",
+            _I,
         ),
     ),
     (

@@ -51,7 +51,7 @@ def contrasts(question: str, text: str, spans: Sequence[Span]) -> list[float]:
     """
     units: dict[str, list[Span]] = {}
     for span in spans:
-        units.setdefault(f"{span.kind} {span.unit}", []).append(span)
+        units.setdefault(f"{span.kind} {stem(span.unit)}", []).append(span)
     found = {span: value for group in units.values() for span, value in _against(question, text, group)}
     return [found[span] for span in spans]
 
@@ -112,6 +112,8 @@ def _words_zh(text: str) -> set[str]:
 
 
 def _in(word: str, words: set[str], zh: bool) -> bool:
+    """Whether a word is among the others, in Chinese also as a part of one or with one as a part; 非会员 is not 会员."""
     if word in words or not zh or len(word) < 2:
         return word in words
-    return any(word in other or (len(other) > 1 and other in word) for other in words)
+    alike = (other for other in words if (other[0] == "非") == (word[0] == "非"))
+    return any(word in other or (len(other) > 1 and other in word) for other in alike)

@@ -2,7 +2,7 @@
 
 import re
 
-from reflective_rag.programs.rules.beside import beside
+from reflective_rag.programs.rules.beside import OBJECT, beside
 from reflective_rag.programs.rules.clock import prefers_clock
 from reflective_rag.programs.rules.kinds import noun_after
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
@@ -44,6 +44,9 @@ _MONEY_ASKED = late_pattern(
 )
 _MONEY = late_pattern(r"[$£€¥元]|美元|dollar|euro|pound|yuan", re.IGNORECASE)
 _PEOPLE_ASKED = late_pattern(r"\bpopulation\b|\bhow many people\b|人口|多少人|人数|几个人", re.IGNORECASE)
+_OBJECT_ZH = late_pattern(r"什么[？?\s]*$")
+_WORKS_ZH = frozenset("小说 电影 歌曲 歌 书 著作 作品 专辑 电视剧 节目 文章 论文 诗 剧本 戏剧 漫画 杂志".split())
+"""What Chinese puts in 《》."""
 _HOW_MUCH = late_pattern(r"\bhow much\b", re.IGNORECASE)
 _HOW_MANY = late_pattern(r"\bhow many\b", re.IGNORECASE)
 
@@ -80,7 +83,11 @@ def _form(question: Question, span: Span) -> float:
     if span.kind == "step":
         return (
             KIND
-            if re.search(r"^\W*(?:please\s+)?(?:to|if|press|open|fill)\b|请|必须|按住", span.text, re.IGNORECASE)
+            if re.search(
+                r"^\W*(?:please\s+)?(?:to|if|press|open|fill)\b|(?<![申邀聘])请(?![假求帖])|必须|按住",
+                span.text,
+                re.IGNORECASE,
+            )
             else 0.0
         )
     return KIND if span.kind == "clock" and prefers_clock(question.text) else 0.0
@@ -100,7 +107,7 @@ def _anchored(question: Question, before: str, after: str) -> float:
         hit = any(ahead.endswith(form) for form in question.left) or any(
             behind.startswith(form) for form in question.right
         )
-        return ANCHOR if hit else 0.0
+        return (OBJECT if _OBJECT_ZH.search(question.text) else ANCHOR) if hit else 0.0
     follow = _WORD.search(after)
     return ANCHOR if follow and follow.start() <= 2 and stem(fold(follow.group())) in question.right else 0.0
 
@@ -187,6 +194,8 @@ def _life(question: Question, before: str, after: str) -> float:
 def _expected(noun: str, span: Span, after: str) -> float:
     """Bonus when the span ends with the expected noun, or the noun follows it."""
     folded, head = fold(span.text), fold(noun)
+    if span.kind == "quoted" and head in _WORKS_ZH:
+        return EXPECTED + SLIGHT
     if has_cjk(head):
         return EXPECTED if folded.endswith((head, head[-1])) or span.unit == head else 0.0
     last = stem(head.split()[-1])

@@ -19,7 +19,7 @@ STEP = late_pattern(
     r"|send|write|go|put|use|take|check|wait|push|pull|connect|unplug|plug|log|sign|download|install|restart|run|set|tap|apply|submit|report|leave|keep|stop|inform"
     r"|wash|clean|rinse|lift|place|attach|scan|dial|bring|show|hand|give|pay|book|print|save|type|start|make|follow|read|replace|release|move|lock|empty)\b"
     r"|\b(?:must|should|needs?\s+to|have\s+to|has\s+to)\b"
-    r"|请|须|应当|应该|必须|先[^，。]{1,12}[，,再]|按住|按下|打开|关闭|点击|选择|填写|拨打|联系|拔下|插入|输入|长按|切断|即可",
+    r"|(?<![申邀聘])请(?![假求帖])|须|应当|应该|必须|(?:^|[，,：])先(?![生后进前])|按住|按下|打开|关闭|点击|选择|填写|拨打|联系|拔下|插入|输入|长按|切断|即可",
     re.IGNORECASE,
 )
 

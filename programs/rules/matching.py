@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from reflective_rag.programs.rules.words import DEMONYM, SYNONYMS_EN, SYNONYMS_ZH
+from reflective_rag.programs.rules.synonyms import SYNONYMS_EN, SYNONYMS_ZH
+from reflective_rag.programs.rules.words import DEMONYM
 from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import tokenize
 

@@ -142,6 +142,9 @@ def _tagged(text: str) -> list[tuple[str, str, int, int]]:
         last = pieces[-1] if pieces else None
         if last and len(last[0]) == 1 and last[0] in SURNAMES_ZH and _given(word, tag):
             pieces[-1] = (last[0] + word, "nr", last[2], position)
+        elif last and _split_name(last, word, tag):
+            pieces[-1] = (last[0] + word[0], "nr", last[2], start + 1)
+            pieces.append((word[1], "p", start + 1, position))
         elif tag == "nr" and len(word) > 2 and word[0] in "由被":
             pieces += [(word[0], "p", start, start + 1), (word[1:], tag, start + 1, position)]
         elif tag == "nr" and (cut := _particle(word)):
@@ -149,6 +152,17 @@ def _tagged(text: str) -> list[tuple[str, str, int, int]]:
         else:
             pieces.append((word, tag, start, position))
     return pieces
+
+
+_VERBS_AT = frozenset(
+    "位于 生于 属于 用于 处于 始于 建于 终于 敢于 善于 忠于 出于 在于 死于 卒于 毕于 任于 居于 葬于 长于 就于 定于".split()
+)
+
+
+def _split_name(last: tuple[str, str, int, int], word: str, tag: str) -> bool:
+    """Whether the segmenter drew the end of a given name to a preposition: 周子|航于."""
+    family = last[1] == "nr" and len(last[0]) == 2 and last[0][0] in SURNAMES_ZH
+    return family and len(word) == 2 and word[1] == "于" and tag == "v" and word not in _VERBS_AT
 
 
 def _given(word: str, tag: str) -> bool:

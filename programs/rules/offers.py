@@ -18,6 +18,9 @@ from reflective_rag.programs.rules.values import Span, dates
 
 _YEAR_ONLY = re.compile(r"\b(?:what|which)\s+year\b|哪一?年|年份|几几年", re.IGNORECASE)
 
+_NEAR = re.compile(r"附近|周边|周围|一带|境内|郊外|郊区|市区|市内|[东西南北]+[部边]")
+"""What follows a name without being part of it: 佛罗伦萨附近."""
+
 
 def offers(question: Question, text: str) -> list[Span]:
     """The spans of a sentence of the asked form; where a form is asked for, nothing else is offered."""
@@ -40,11 +43,10 @@ def _by_kind(question: Question, text: str) -> list[Span]:
             return amounts(question.text, text) + often
         case "person":
             short = [span for span in quoted(text) if len(span.text) <= 6] if has_cjk(text) else []
-            return [span for span in names(text) if span.kind in ("person", "name")] + short
+            named = [span for span in names(text) if span.kind in ("person", "name")]
+            return whole_names(text, named, question.expected) + short
         case "place":
-            found = [span for span in names(text) if span.kind in ("place", "name") and len(span.text.strip(".")) > 1]
-            mail = [*codes(text, "email"), *codes(text, "web")] if asks_where_to_send(question.text) else []
-            return found + (list(places(text)) if asks_where(question.text) else []) + mail
+            return _wheres(question, text)
         case "reason" if found := causes(text):
             return found
         case _:
@@ -54,6 +56,19 @@ def _by_kind(question: Question, text: str) -> list[Span]:
                 + phrases(text, question)
                 + slots(text, question)
             )
+
+
+def _wheres(question: Question, text: str) -> list[Span]:
+    """Names; where any place answers also common nouns, which swallow the name that they begin with, and addresses."""
+    found = [span for span in names(text) if span.kind in ("place", "name") and len(span.text.strip(".")) > 1]
+    mail = [*codes(text, "email"), *codes(text, "web")]
+    found = [span for span in found if not any(m.start <= span.start < m.end for m in mail)]
+    if asks_where(question.text):
+        longer = [p for p in places(text) if not any(m.start < p.end and p.start < m.end for m in mail)]
+        near = [p for p in longer if any(s.start == p.start and _NEAR.fullmatch(text, s.end, p.end) for s in found)]
+        longer = [place for place in longer if place not in near]
+        found = [s for s in found if not any(p.start == s.start and p.end > s.end for p in longer)] + longer
+    return found + (mail if asks_where_to_send(question.text) else [])
 
 
 def _times(question: Question, text: str) -> list[Span]:

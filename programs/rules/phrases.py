@@ -52,7 +52,11 @@ def whole_names(text: str, found: list[Span], expected: str) -> list[Span]:
     widened = []
     for span in found:
         end = span.end
-        while span.kind in ("name", "place") and end in pieces and pieces[end][1] in ("n", "nt", "nz", "ng", "vn"):
+        while (
+            span.kind in ("name", "place", "person")
+            and end in pieces
+            and pieces[end][1] in ("n", "nt", "nz", "ng", "vn")
+        ):
             if expected and text[span.start : end].endswith((expected, expected[-1])):
                 break
             end = pieces[end][0]

@@ -10,7 +10,7 @@ from reflective_rag.signatures.patterns import late_pattern
 _WORD = r"[\w][\w'’&.-]*"
 _STOP = (
     r"and|or|but|of|in|on|at|to|from|by|for|with|until|till|is|are|was|were|will|can|may|must|before|after|during|next|near|behind|which|that|who"
-    r"|where|when|if|as|every|since|between|through|under|above|over|into|opposite|beside|inside|outside|\d{4}"
+    r"|where|when|if|as|every|since|opens|closes|starts|ends|begins|costs|takes|holds|has|have|serves|offers|shows|contains|needs|provides|belongs|stands|seats|between|through|under|above|over|into|opposite|beside|inside|outside|\d{4}"
 )
 _NOUN = rf"(?:(?!(?:{_STOP})\b){_WORD}(?<![.])\s+){{0,4}}(?!(?:{_STOP})\b){_WORD}(?<![.])"
 _WHERE_EN = late_pattern(
@@ -34,8 +34,11 @@ _AT_ZH = late_pattern(
     r"(?:位于|设在|设于|坐落于|放在|存放在|存放于|印在|贴在|写在|安装在|保存在|[在于到至往]|从(?!而|[事未不来小此那这]))(?!于)"
 )
 _NOMINAL = frozenset("n ns nt nz nr nrt s f m q b a j l eng ng vn k h z i".split())
+_SIDES = frozenset(
+    "旁 旁边 边 里 里面 内 外 外面 侧 东 西 南 北 正门 大门 后门 侧门 门口 入口 出口 入口处 出口处".split()
+)
 _TIME_ZH = late_pattern(
-    r"^\d+年|[年月日号时点]$|\d[:：]\d|期间|[之以]?[前后时中内间]$|^(?:一|其|此|这|那)|阶段|季度|过程|情况|基础|方面|条件|比赛|[岁]"
+    r"^\d+年|[年月日号时点]$|\d[:：]\d|期间|[之以]?[前后时中内间]$|^(?:一(?![楼层号])|其|此|这|那)|阶段|季度|过程|情况|基础|方面|条件|比赛|[岁]"
 )
 
 
@@ -83,7 +86,7 @@ def _places_zh(text: str) -> list[Span]:
             if at + len(word) <= start or at > end:
                 continue
             if at < start or (
-                at == end and (tag in _NOMINAL or word in "旁边里面东西南北侧" or (word == "的" and end > start))
+                at == end and (tag in _NOMINAL or word in _SIDES or (word == "的" and end > start))
             ):  # 半在: the segmenter has drawn the preposition to the word before
                 end = at + len(word)
             else:

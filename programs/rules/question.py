@@ -97,7 +97,7 @@ def _anchors(question: str, language: Language, terms: tuple[Term, ...]) -> tupl
         if (
             word in after
             and _ONLY_FUNCTION.fullmatch(gap_right)
-            and fold(word) not in fold(noun_after(question[found.end() :]))
+            and (found.group() == "谁" or fold(word) not in fold(noun_after(question[found.end() :])))
         ):
             right = term.forms
     return left, right

@@ -9,6 +9,7 @@ from reflective_rag.programs.rules.evidence import Evidence, Line, gather
 from reflective_rag.programs.rules.matching import fold, has_cjk, stands_in
 from reflective_rag.programs.rules.opposites import opposed
 from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question, analyse
+from reflective_rag.programs.rules.refuting import refutes
 from reflective_rag.programs.rules.spans import Candidate, candidates
 from reflective_rag.programs.rules.values import amount, numbers
 from reflective_rag.programs.rules.verdicts import verdict
@@ -30,11 +31,13 @@ def judge_short(evidence: Evidence, claim: str) -> ClaimSupport:
     """Verdict on a short answer: the best that any sentence gives, then a rival value, then nothing."""
     asked = analyse(claim)
     own = gather(asked, [page.passage for page in evidence.pages], evidence.settings)
-    found: dict[str, list[str]] = {"full": [], "part": [], "beside": [], "apart": []}
+    found: dict[str, list[str]] = {"full": [], "part": [], "beside": [], "apart": [], "denied": []}
     for page, claim_page in zip(evidence.pages, own.pages, strict=True):
         for i, line in enumerate(page.lines):
             held = _held(own, claim, claim_page.lines[i], bool(asked.terms))
-            if held and (rank := _rank(evidence, claim, line, held)):
+            if held and refutes(evidence.question, line.text, claim):
+                found["denied"].append(page.passage.id)
+            elif held and (rank := _rank(evidence, claim, line, held)):
                 found[rank].append(page.passage.id)
                 if rank == "full":
                     break
@@ -43,6 +46,8 @@ def judge_short(evidence: Evidence, claim: str) -> ClaimSupport:
         return verdict(question, claim, "supported", found["full"])
     if other := _other_value(evidence, claim):
         return verdict(question, claim, "contradicted", (other[0],), "value", other[1])
+    if found["denied"]:
+        return verdict(question, claim, "contradicted", found["denied"], "negation")
     if found["part"]:
         return verdict(question, claim, "partially", found["part"], "part")
     if found["beside"]:

@@ -13,6 +13,7 @@ from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stand
 from reflective_rag.programs.rules.offers import offers
 from reflective_rag.programs.rules.phrases import WORDS
 from reflective_rag.programs.rules.question import Question
+from reflective_rag.programs.rules.refuting import refuted
 from reflective_rag.programs.rules.subjects import subject
 from reflective_rag.programs.rules.values import Span
 from reflective_rag.programs.rules.words import MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
@@ -64,6 +65,7 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     found = []
     spans = list(dict.fromkeys(_trim(question, span) for span in offers(question, line.text)))
     fitting = [s for s in spans if not _from_question(question, s.text) and fits_type(question, line.text, s)]
+    fitting = [s for s in fitting if not refuted(question, line.text, s.start, s.end)]
     values = [span for span in fitting if span.kind in _VALUES]
     against = dict(zip(values, contrasts(question.text, line.text, values), strict=True))
     apart = unasked(question.text, line.text) if question.kind in _TYPED else 0.0

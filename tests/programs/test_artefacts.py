@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -458,6 +459,33 @@ def test_half_a_character_in_a_demo_survives(tmp_path: Path) -> None:
     assert "\\ud83d" in (folder / "program.json").read_text(encoding="utf-8")
     loaded: Any = load_program(folder, search)
     assert loaded.answer.demos[0]["question"] == "q \ud83d"
+
+
+def test_a_folder_that_is_away_for_a_moment_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its look at the folder and the next one a reader may have missed all of a replacement in two steps."""
+    away = folder.rename(folder.parent / "elsewhere")
+    monkeypatch.setattr(time, "sleep", lambda seconds: away.exists() and away.rename(folder))
+    assert load_program(folder, search).name == "reflective"
+
+
+def test_of_two_writers_in_two_steps_the_faster_does_not_stop_the_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process puts its artefact there while the old one has stepped aside: ours follows, nothing is left."""
+    others = save_program(NaiveRAG(search), folder.parent / "others")
+    monkeypatch.setattr(artefact_files, "exchange", lambda a, b: False)
+    real, seen = Path.rename, []
+
+    def rename(source: Path, target: Path) -> Path:
+        seen.append(source)
+        if len(seen) == 2:
+            real(others, folder)
+        return real(source, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    save_program(ReflectiveRAG(search, k=9), folder)
+    assert load_program(folder, search).settings.k == 9
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 @pytest.mark.parametrize("in_one_step", [True, False], ids=["exchange", "two renames"])

@@ -23,7 +23,7 @@ RIGHT = [
     ("How many workers does Vey Works have?", WORKS, "1,200"),
     ("How many halls does Vey Works have?", WORKS, "14"),
     ("By what percentage did Vey Works grow in 2019?", WORKS, "12%"),
-    ("How tall is the tower?", "The tower of 1931 has 12 floors and is 640 feet tall.", "640"),
+    ("How tall is the tower?", "The tower of 1931 has 12 floors and is 640 feet tall.", "640 feet"),
     ("Why was the Orlen Bridge closed?", "The Orlen Bridge was closed in 1931 because of a flood.", "a flood"),
     ("林德华生于哪里？", LIN, "东湖区"),
     ("林德华毕业于哪所大学？", LIN, "青石大学"),

@@ -1,0 +1,47 @@
+"""Whether a sentence names a span only to deny it: "was not founded by John Smith", 不是由张伟创立的, "a myth that …"."""
+
+import re
+
+from reflective_rag.programs.rules.deciding import negated
+from reflective_rag.programs.rules.matching import fold, hits
+from reflective_rag.programs.rules.question import Question
+from reflective_rag.signatures.patterns import late_pattern
+
+_CLAUSE = late_pattern(
+    r"[，。；！？;!?\n]|而是|,(?!\d{3}\b)|(?<=[a-z\d)])[.:](?=\s|$)|\b(?:but|and|instead|rather|although|though|while|whereas)\b",
+    re.IGNORECASE,
+)
+_MYTH = late_pattern(
+    r"\b(?:myth|misconception|false|untrue|incorrect|wrong|a\s+lie)\s+(?:that|to)\b"
+    r"|\b(?:false|wrong|mistaken|incorrect|erroneous)ly\s+(?:believed|thought|said|credited|attributed|claimed|reported|assumed)\b"
+    r"|误传|误以为|误认为|讹传|谣传",
+    re.IGNORECASE,
+)
+_NO_LONGER = late_pattern(r"\bno\s+longer\b|不再", re.IGNORECASE)
+_NO_DENIAL = late_pattern(
+    r"\b(?:until|till|unless|if|whether|before|only|just|merely|simply|necessarily|all|every|first|last|more|less|fewer|later|earlier|other\s+than"
+    r"|including|knows?|known|yet|clear|uncommon|unlike)\b|\bno\s+(?:one|other|longer\s+than)\b"
+    r"|直到|直至|才|如果|若|除非|是否|不仅|不但|不只|不光|不过|不得不|未必|不一定|并非所有|之前|以前|不久|不同|不断|不少|不足|不超过|不低于|不得|不含|不包括|不到|不满|不详",
+    re.IGNORECASE,
+)
+
+
+def refuted(question: Question, sentence: str, start: int, end: int) -> bool:
+    """Whether the clause around `sentence[start:end]` denies what is asked of it; False where the question does too."""
+    bounds = [0, *(place for m in _CLAUSE.finditer(sentence) for place in m.span()), len(sentence)]
+    left = max(place for place in bounds if place <= start)
+    right = min(place for place in bounds if place >= end)
+    clause = sentence[left:right]
+    if _MYTH.search(clause):
+        return not negated(question.text)
+    denies = _NO_LONGER.search(clause) is not None or (negated(clause) and not _NO_DENIAL.search(clause))
+    return denies and any(hits(question.terms, clause)) and not negated(question.text)
+
+
+def refutes(question: Question, sentence: str, claim: str) -> bool:
+    """Whether a sentence that holds the claim as it stands denies it wherever it does."""
+    wanted, folded = fold(claim).strip(" .。"), fold(sentence)
+    if not wanted or len(folded) != len(sentence):
+        return False
+    places = [m.span() for m in re.finditer(re.escape(wanted), folded)]
+    return bool(places) and all(refuted(question, sentence, start, end) for start, end in places)
