@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from reflective_rag.data.jsonl import LineError, brief, read_jsonl
-from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.text import Language, identity, language_of
 from reflective_rag.signatures.types import Passage
 
@@ -170,6 +170,11 @@ def load_records(path: str | Path, *, limit: int | None = None, seed: int | None
     first_line: dict[str, int] = {}
 
     def build(value: dict[str, Any], number: int) -> Record:
+        if number == 1 and "text" in value and not {"question", "passages"} & value.keys():
+            raise DataError(
+                f"`{path}` is a file of passages, and labelled questions were expected: give it with `--corpus`, and "
+                f"with `--data` a file with `question`, `answers` and `passages` in each line"
+            )
         return _record(value, number, Path(path).stem, first_line)
 
     return chosen(read_jsonl(path, build, limit=None if seed is not None else limit), limit, seed)

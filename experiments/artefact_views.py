@@ -47,6 +47,8 @@ _MADE_BY = ("recipe", "strategy", "stage", "strategy_options", "metric", "seed")
 def differences(before: str | Path, after: str | Path) -> dict[str, Any]:
     """What differs: part → name → {`before`, `after`}, ready for JSON; a part without differences is left out.
 
+    The `seconds` of the scores are: they are the machine's, and differ between two compiles that did the same.
+
     For instructions there is also the unified `diff` of their lines; demos are listed as `added` and `removed`.
 
     Raises:
@@ -60,6 +62,9 @@ def differences(before: str | Path, after: str | Path) -> dict[str, Any]:
     for part in ("made_by", "settings", "controls", "calibration", "scores", "data", "signatures", "versions"):
         if changed := _changed(flat(old[part] or {}), flat(new[part] or {})):
             found[part] = changed
+    scores = {name: both for name, both in found.pop("scores", {}).items() if name.rpartition(".")[2] != "seconds"}
+    if scores:
+        found["scores"] = scores
     if instructions := _instructions(old["predictors"], new["predictors"]):
         found["instructions"] = instructions
     if demos := _demos(old["predictors"], new["predictors"]):

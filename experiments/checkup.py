@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from reflective_rag.data.secrets import scrub
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
+from reflective_rag.signatures.installing import install_hint
 
 PACKAGES = ("reflective-rag", "dspy", "mlflow", "pydantic", "lancedb", "weaviate-client", "optuna")
 EXTRAS = {
@@ -83,7 +84,7 @@ def _package(name: str) -> str:
 def _extra(name: str) -> Finding | str:
     if importlib.util.find_spec(name) is None:
         extra, lacking = EXTRAS[name]
-        return Finding(name, "off", f"not installed ({lacking}): `pip install 'reflective-rag[{extra}]'`")
+        return Finding(name, "off", f"not installed ({lacking}): `{install_hint(extra)}`")
     return version(name)
 
 
@@ -111,9 +112,7 @@ def _embedder(name: str) -> Finding | str:
 
     chosen = resolve_embedder(name)
     if chosen is None:
-        return Finding(
-            "embedder", "off", "keyword search alone: `pip install 'reflective-rag[local]'` adds dense search"
-        )
+        return Finding("embedder", "off", f"keyword search alone: `{install_hint('local')}` adds dense search")
     return chosen.name
 
 

@@ -26,6 +26,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from reflective_rag import __version__
 from reflective_rag.experiments.commands import COMMANDS
+from reflective_rag.experiments.help_texts import PlainHelp, laid_out
 from reflective_rag.signatures.errors import ReflectiveRAGError
 
 _INTERRUPTED, _BROKEN_PIPE = 130, 141  # as a shell reports SIGINT and SIGPIPE
@@ -40,23 +41,15 @@ Each command has its own [bold]--help[/bold].
 """
 
 
-class _PlainFlags:
-    """Help in which a flag stands alone: Typer shows `--json <bool>`, as if a value had to follow."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """The parameters, `--help` included."""
-        params = super().get_params(ctx)  # type: ignore[misc]  # of the command that this is mixed into
-        for param in params:
-            if getattr(param, "is_flag", False) and param.metavar is None:
-                param.metavar = ""
-        return params
-
-
-class _Command(_PlainFlags, TyperCommand):
+class _Command(PlainHelp, TyperCommand):
     """One command."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.help = laid_out(self.help or "")
 
-class _Group(_PlainFlags, TyperGroup):
+
+class _Group(PlainHelp, TyperGroup):
     """The commands, with every error turned into a line on stderr and an exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -69,7 +62,7 @@ class _Group(_PlainFlags, TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        with _one_line_errors(ctx):
+        with logging_restored(), _one_line_errors(ctx):
             value = super().invoke(ctx)
             sys.stdout.flush()
         return value
@@ -157,13 +150,29 @@ def _global_options(
     quiet(debug)
 
 
+_TALKATIVE = ("dspy", "optuna", "mlflow", "alembic", "LiteLLM", "reflective_rag", "httpx")
+
+
 def quiet(debug: bool = False) -> None:
-    """Libraries report to stderr what our own warnings already say."""
+    """Libraries report to stderr what our own warnings already say. Whole process: see `logging_restored`."""
     level = logging.INFO if debug else logging.ERROR
     # For all at once too: libraries set levels of their own when they are imported, which is later.
     logging.disable(logging.NOTSET if debug else logging.WARNING)
-    for name in ("dspy", "optuna", "mlflow", "alembic", "LiteLLM", "reflective_rag", "httpx"):
+    for name in _TALKATIVE:
         logging.getLogger(name).setLevel(level)
+
+
+@contextmanager
+def logging_restored() -> Iterator[None]:
+    """What `quiet` has silenced speaks again afterwards: a caller in this process keeps its own logging."""
+    disabled = logging.root.manager.disable
+    levels = {name: logging.getLogger(name).level for name in _TALKATIVE}
+    try:
+        yield
+    finally:
+        logging.disable(disabled)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 for _panel, _names in COMMANDS.items():
@@ -180,6 +189,8 @@ def main() -> None:
     try:
         app()
     except SystemExit as ending:
+        if "--debug" not in sys.argv:
+            quiet()  # the process ends here, and threads and exit handlers of libraries may still report
         if ending.code != _INTERRUPTED:
             raise
         # Calls that were under way sit in threads that Python would wait for, minutes with a slow model.

@@ -10,12 +10,13 @@ from reflective_rag.experiments.comparing import check_baseline, check_names, tr
 from reflective_rag.experiments.comparison_report import keeping, kept
 from reflective_rag.experiments.console import Report, only_results, progress_bar
 from reflective_rag.experiments.measuring import check_metric
-from reflective_rag.experiments.models import asking, ping
+from reflective_rag.experiments.models import asking, is_recording, ping
 from reflective_rag.experiments.sweeps.noise_report import over_data
 from reflective_rag.experiments.sweeps.setting import Setting, write_report
 from reflective_rag.experiments.systems import System, any_system, parse_options, searches
 from reflective_rag.experiments.tracking import check_store
 from reflective_rag.experiments.tracking_values import file_name
+from reflective_rag.experiments.warming import NOT_COUNTED
 from reflective_rag.programs.lm.resolve import Model
 
 FIGURES = {"f1": True, "recall": True, "citation_precision": True, "unsupported": False, "tokens": False}
@@ -100,7 +101,7 @@ def _one(
         compared, run_id = tracked_comparison(
             systems, records, model, setting.experiment, setting.tracking, params=about, keep=keep, progress=bar, **how
         )
-        notes = list(filter(None, [setting.note_of(search)]))
+        notes = list(filter(None, [setting.note_of(search), "" if is_recording(model.name) else NOT_COUNTED]))
     document = {"data": name, "lm": model.name, "corpus": setting.corpora, "n": len(records)}
     document |= {"baseline": systems[0].name, "systems": compared, "run_id": run_id, "notes": notes}
     return document | {"files": kept(document, setting.out)}

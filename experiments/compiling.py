@@ -15,6 +15,7 @@ from reflective_rag.experiments.models import asking, model_named, ping
 from reflective_rag.experiments.optimizing import compiled_by
 from reflective_rag.experiments.recipes import Recipe
 from reflective_rag.experiments.reporting import chosen_by, flat_metrics, rows_of
+from reflective_rag.experiments.warming import warm_up
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
 from reflective_rag.programs.lm.capped import SpendingCap, cap_model
 from reflective_rag.programs.lm.kept import Kept
@@ -223,6 +224,7 @@ def _score(job: Job, program: RagModule, when: str, progress: Progress) -> dict[
         if records:
             what = f"{split} {when}"
             progress(what, 0, len(records))
+            warm_up(program.search if program.needs_search else None, [record.question for record in records])
             evaluations[split] = evaluate(
                 program,
                 records,

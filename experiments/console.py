@@ -2,20 +2,37 @@
 
 import contextlib
 import json
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from reflective_rag.data.secrets import scrub
+from reflective_rag.experiments.fitting import fits, fitted, folded
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class _Console(Console):
+    """Wraps texts between words where somebody reads them; a file gets whole lines, which `grep` finds.
+
+    Errors and notes are whole lines wherever they do not go to a terminal, whatever COLUMNS says.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As Rich; a terminal, or COLUMNS where it is set, gives the width."""
+        if (self.is_terminal or (not self.stderr and os.environ.get("COLUMNS"))) and not options.get("markup", True):
+            objects = tuple(folded(each, self.width) if isinstance(each, str) else each for each in objects)
+        super().print(*objects, **options)
+
+
+out = _Console(highlight=False, soft_wrap=True)
+err = _Console(stderr=True, highlight=False, soft_wrap=True)
 
 Report = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is; from any thread."""
@@ -36,10 +53,20 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 def print_whole(table: Table) -> None:
-    """Print a table as wide as it is: a terminal that wraps a line is better than a number that is cut."""
-    wide = Console(highlight=False, soft_wrap=True, width=1000)
-    wide = Console(highlight=False, soft_wrap=True, width=max(out.width, wide.measure(table).maximum))
-    wide.print(table)
+    """Print a table so that no line is wider than the terminal and no number is cut: see `fitting`."""
+    title, parts, notes = str(table.title or ""), [table], list[str]()
+    if not fits(table, out.width):
+        parts, notes = fitted(table, out.width)
+    elif cell_len(title) > Console(width=1000).measure(table).maximum:
+        table.title = None
+    else:
+        title = ""
+    if title:
+        out.print(title, style="table.title", markup=False, soft_wrap=False)
+    for part in parts:
+        out.print(part)
+    for line in notes:
+        out.print(line, style="dim", markup=False)
 
 
 def note(text: str) -> None:
@@ -63,7 +90,11 @@ def progress_bar(*, short: bool = False) -> Iterator[Report]:
         short: The work usually takes seconds: without a terminal nothing is printed before 10 s have passed.
     """
     if not err.is_terminal:
-        yield Lines(short=short)
+        lines = Lines(short=short)
+        try:
+            yield lines
+        finally:
+            lines.close()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bars: dict[str, TaskID] = {}
@@ -87,12 +118,14 @@ class Lines:
         self._clock = clock
         self._last = clock()
         self._begun: set[str] = set()
-        self._open: set[str] = set()
+        self._open: dict[str, tuple[int, int]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Report; prints or not."""
         with self._lock:
+            if what in self._open:
+                self._open[what] = (done, total)
             due = self._clock() - self._last >= EVERY_SECONDS
             begins, ended = what not in self._begun, done >= total
             if ended and what not in self._open:
@@ -100,10 +133,19 @@ class Lines:
             if not (due or ended or (begins and not self._short)):
                 return  # told lately
             self._begun.add(what)
-            (self._open.discard if ended else self._open.add)(what)
+            self._open[what] = (done, total)
+            if ended:
+                del self._open[what]
             self._last = self._clock()
             share = f" ({100 * done // total} %)" if total else ""
             err.print(f"{what}: {done} of {total}{share}", markup=False)
+
+    def close(self) -> None:
+        """Tell of tasks that ended before all was done: a search that stopped early, or an error."""
+        with self._lock:
+            for what, (done, total) in self._open.items():
+                err.print(f"{what}: ended at {done} of {total}", markup=False)
+            self._open.clear()
 
 
 def interval(value: dict[str, Any] | None) -> str:

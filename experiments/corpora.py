@@ -19,6 +19,7 @@ from reflective_rag.data.retrieval import (
 )
 from reflective_rag.experiments.recipes import OWN, SAMPLE, is_address, is_sample
 from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.installing import install_hint
 from reflective_rag.signatures.spelling import did_you_mean
 from reflective_rag.signatures.types import Passage
 
@@ -134,7 +135,7 @@ def search_note(search: Retriever, embedder: str) -> str:
     """
     if "memory:" not in search.note:  # the note of an index on disk says how it was made
         return search.note
-    more = "" if embedder == "none" else "; `pip install 'reflective-rag[local]'` adds dense search"
+    more = "" if embedder == "none" else f"; `{install_hint('local')}` adds dense search"
     return f"keyword search only{more}"
 
 

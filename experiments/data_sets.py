@@ -73,7 +73,7 @@ def _split(card: Card, split: str) -> dict[str, Any]:
 def print_list(document: Document) -> None:
     """One line a data set."""
     table = Table()
-    for header in ("name", "", "languages", "licence", "splits"):
+    for header in ("name", "", "lang.", "licence", "splits"):
         table.add_column(header)
     for each in document:
         splits = ", ".join(f"{s['split']} ({s['pin']}{', here' if s['path'] else ''})" for s in each["splits"])

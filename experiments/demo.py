@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from reflective_rag.data.secrets import scrub
-from reflective_rag.experiments.cli import quiet  # first: it sets the environment before DSPy loads
+from reflective_rag.experiments.cli import logging_restored, quiet  # first: it sets the environment before DSPy loads
 from reflective_rag.experiments.compiling import CompileReport, flat_metrics, rows_of, run_compile
-from reflective_rag.experiments.console import err, note, out, progress_bar
+from reflective_rag.experiments.console import err, note, out, print_whole, progress_bar
 from reflective_rag.experiments.corpora import open_search, search_note
 from reflective_rag.experiments.measuring import measure, summary_of
 from reflective_rag.experiments.models import is_recording, open_model
@@ -41,9 +41,10 @@ QUESTIONS = (
 
 def main() -> None:
     """Run the demo; what goes wrong is one line on stderr."""
-    quiet()
     try:
-        _demo()
+        with logging_restored():
+            quiet()
+            _demo()
     except ReflectiveRAGError as error:
         err.print(f"error: {scrub(str(error))}", style="red", markup=False)
         raise SystemExit(2) from None
@@ -59,11 +60,11 @@ def _demo() -> None:
         rows = _baselines()
     with _step("2/5  compile: tune the stopping rule by replay, still without a model"):
         controls = _compile("sample-controls", "demo-controls", lm="rules")
+        _tuned(controls)
     with _step("3/5  replay the recording of a real MIPROv2 compile"):
         mipro = _compile("sample-mipro", "demo-mipro", replay=recording_path())
-    _tuned(controls)
+        _what_changed(mipro)
     _leaderboard([*rows, *_rows_of(controls, "rules"), *_rows_of(mipro, mipro.lm)])
-    _what_changed(mipro)
     with _step("4/5  load the artefact in another process and ask"):
         _ask(controls)
     out.print("[bold]5/5  what next[/]")
@@ -140,9 +141,9 @@ def _tuned(report: CompileReport) -> None:
 
 
 def _leaderboard(rows: list[Row]) -> None:
-    out.print()
+    out.print("[bold]what came out, side by side[/]")
     short = [(name, "recording" if is_recording(model) else model, summary) for name, model, summary in rows]
-    out.print(leaderboard_table(short, title="test questions of the bundled sample: a smoke test, never a result"))
+    print_whole(leaderboard_table(short, title="test questions of the bundled sample: a smoke test, never a result"))
     for model in dict.fromkeys(model for _, model, _ in rows if is_recording(model)):
         out.print(f"      recording: the replies of {model.removesuffix(' (recording)')}", style="dim", markup=False)
     out.print("      tokens and retrievals are per question; F1 with a 95 % bootstrap interval", style="dim")

@@ -1,5 +1,6 @@
 """A diagnosis for a person: kinds of failure with their shares, examples, and what to work on next."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,10 +46,14 @@ def next_words(brief: Mapping[str, Any]) -> str:
         return ""
     count = brief["kinds"][found["kind"]]
     count = count["count"] if isinstance(count, Mapping) else count
-    parts = [f"setting {', '.join(f'`{name}`' for name in found['settings'])}"]
-    if found["predictors"]:
-        parts.append(f"predictor {', '.join(f'`{name}`' for name in found['predictors'])}")
-    return f"most often wrong by {found['kind']} ({count} of {brief['n']}); work on {'; '.join(parts)}"
+    work = [*found["settings"], *(f"predictor {_code(name)}" for name in found["predictors"])]
+    listed = ", ".join(each if each.startswith("predictor ") else _code(each) for each in work)
+    return f"the most frequent failure is `{found['kind']}` ({count} of {brief['n']} questions); to work on: {listed}"
+
+
+def _code(name: str) -> str:
+    """A name as code, with what stands in brackets behind it outside; words stay words."""
+    return re.sub(r"^(-{0,2}[a-z_.-]+)(?= \(|$)", r"`\1`", name)
 
 
 def _cut(text: str) -> str:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from reflective_rag import __version__
@@ -11,6 +10,7 @@ from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
 from reflective_rag.experiments.reporting import scored_summary
 from reflective_rag.experiments.systems import System
+from reflective_rag.experiments.warming import warm_up
 from reflective_rag.optimizers.evaluation import Evaluation, Program, Row, evaluate
 from reflective_rag.optimizers.metrics import metric as build_metric
 from reflective_rag.programs.module import RagModule
@@ -32,7 +32,8 @@ def measure(
 ) -> Evaluation:
     """One row a record; `keep` gets every new row at once, `done` are those of an earlier run.
 
-    `program_for` gives the program for a record where it is not the system's own, see `evaluate`.
+    `program_for` gives the program for a record where it is not the system's own, see `evaluate`; the caller then
+    warms up by itself (`warm_up`), which otherwise is done here: what is loaded once is nobody's time.
     """
 
     def on_result(row: Row, finished: int, total: int) -> None:
@@ -42,17 +43,11 @@ def measure(
 
     score = None if metric is None else build_metric(metric)
     progress(system.name, 0, len(records))
-    if any(record.id not in (done or {}) for record in records):
-        _warm_up(system, records[0].question)
+    waiting = [record.question for record in records if record.id not in (done or {})]
+    if waiting and program_for is None:
+        warm_up(system.program.search if system.program.needs_search else None, waiting)
     how: dict[str, Any] = {"num_threads": threads, "on_result": on_result, "done": done, "program_for": program_for}
     return evaluate(system.program, records, metric=score, **how)
-
-
-def _warm_up(system: System, question: str) -> None:
-    """One search that is not counted: an index opened by the first question would make the first system look slow."""
-    if system.program.needs_search:
-        with suppress(Exception):  # what is wrong with the retriever, the questions will tell
-            system.program.search(question, 1)
 
 
 def summary_of(evaluation: Evaluation, metric: str | None) -> dict[str, Any]:

@@ -132,10 +132,20 @@ def _find(source: str | Path) -> Path:
     if str(source).strip():
         what = "is a folder" if path.is_dir() else "does not exist"
         with suppress(OSError):
-            there = sorted(str(found) for found in (path if path.is_dir() else path.parent).glob("*.toml"))
+            there = sorted(
+                str(found) for found in (path if path.is_dir() else path.parent).glob("*.toml") if _is_recipe(found)
+            )
             meant = did_you_mean(str(source), [*there, *bundled], "`")
     listed = ", ".join(bundled)
     raise ConfigError(f"the recipe `{source}` {what}{meant or ';'} give a TOML file, or a bundled recipe: {listed}")
+
+
+def _is_recipe(path: Path) -> bool:
+    """Whether a TOML file says which data it compiles with, as no `pyproject.toml` does."""
+    try:
+        return "data" in tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return False
 
 
 def _report(path: Path, error: ValidationError) -> str:
@@ -163,7 +173,14 @@ def _unknown(key: str, name: str, known: Iterable[str]) -> str:
 
 def _problems(recipe: Recipe) -> list[str]:
     """What the shape alone does not show: names and options that the library does not have."""
-    return [f"`{key}`: {problem}" for key, check in _CHECKS.items() if (problem := _said(check, recipe))]
+    said = {key: _said(check, recipe) for key, check in _CHECKS.items()}
+    return [_at(key, problem) for key, problem in said.items() if problem]
+
+
+def _at(key: str, problem: str) -> str:
+    """A problem under the field of the recipe that has it: `program_options.theta`, where it begins with its name."""
+    inside = key == "program_options" and problem.startswith("`") and problem.count("`", 0, problem.find(":")) == 2
+    return f"`{key}.{problem[1:]}" if inside else f"`{key}`: {problem}"
 
 
 def _said(check: Any, recipe: Recipe) -> str:
@@ -175,9 +192,17 @@ def _said(check: Any, recipe: Recipe) -> str:
 
 
 def _check_program(recipe: Recipe) -> None:
-    from reflective_rag.experiments.systems import build_program
+    from reflective_rag.programs.registry import PROGRAMS
 
-    build_program(recipe.program, _named_options(recipe))
+    check_name("program", recipe.program, sorted(PROGRAMS))
+
+
+def _check_options(recipe: Recipe) -> None:
+    from reflective_rag.experiments.systems import build_program
+    from reflective_rag.programs.registry import PROGRAMS
+
+    if recipe.program in PROGRAMS:  # else `_check_program` says it
+        build_program(recipe.program, _named_options(recipe))
 
 
 def _named_options(recipe: Recipe) -> dict[str, Any]:
@@ -236,7 +261,13 @@ def build_metric(recipe: Recipe) -> Any:
     return metric(recipe.metric, **recipe.metric_options.model_dump())
 
 
-_CHECKS = {"program": _check_program, "strategy": _check_strategy, "stage": _check_stage, "metric": _check_metric}
+_CHECKS = {
+    "program": _check_program,
+    "program_options": _check_options,
+    "strategy": _check_strategy,
+    "stage": _check_stage,
+    "metric": _check_metric,
+}
 
 
 def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:

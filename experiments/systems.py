@@ -60,7 +60,8 @@ def _spelt(program: str, options: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        if program not in PROGRAMS:
+        told = str(error)
+        if program not in PROGRAMS or "unknown" not in told or "did you mean" in told:
             raise
         known = _setting_names(PROGRAMS[program]())
         meant = [did_you_mean(name, known) for name in options if name not in known]

@@ -75,12 +75,12 @@ ADVICE: Mapping[FailureKind, Advice] = {
     ),
     "wrong_despite_evidence": Advice(
         means="every supporting passage was read, the claims are carried, and the answer is not the expected one",
-        settings=("max_passages", "passage_chars", "--metric (is the expected answer the only right one?)"),
+        settings=("max_passages", "passage_chars", "the accepted answers (another one may be right too)"),
         predictors=("answer (`--stage answer`)", "assess_and_answer"),
     ),
     "unclear": Advice(
         means="no supporting passages are labelled, or the row does not tell what was read",
-        settings=("labels (`supporting`)", "rows of this version"),
+        settings=("the labels (`supporting`)", "rows of this version"),
     ),
 }
 """Kind → what it means and what to work on."""

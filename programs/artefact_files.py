@@ -4,16 +4,20 @@ import ctypes
 import errno
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 TRIES = 40
 """How often a folder is read again while another process puts a new one in its place."""
 PAUSE = 0.02
 """Seconds between two of them."""
+MISSES = 5
+"""How often in turn a folder must be missing, with no sign that one is being put there, before it is not there."""
 
 
 def write_file(target: Path, text: str) -> None:
@@ -55,7 +59,9 @@ def encoded(text: str) -> bytes:
 
 
 def _put(new: Path, target: Path) -> None:
-    for _ in range(TRIES):
+    for attempt in range(TRIES):
+        if attempt:
+            time.sleep(PAUSE / 4)
         if target.exists():
             if exchange(new, target) or _swap(new, target):
                 return
@@ -63,11 +69,16 @@ def _put(new: Path, target: Path) -> None:
         try:
             new.rename(target)
         except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            if not _is_taken(error):
                 raise
         else:
             return
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+
+def _is_taken(error: BaseException) -> bool:
+    """Whether a rename failed because a full folder is there already."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST)
 
 
 def exchange(a: Path, b: Path) -> bool:
@@ -92,7 +103,9 @@ def _swap(new: Path, target: Path) -> bool:
             return False
         try:
             new.rename(target)
-        except BaseException:
+        except BaseException as error:
+            if _is_taken(error):  # another process has put its own there meanwhile
+                return False
             if not target.exists():
                 old.rename(target)
             raise
@@ -108,26 +121,38 @@ def read_folder(folder: Path, names: Sequence[str]) -> dict[str, bytes | None]:
         NotADirectoryError: There is no such folder.
         OSError: A file cannot be read.
     """
+    misses = 0
     for attempt in range(TRIES):
         if attempt:
             time.sleep(PAUSE)
         before = _identity(folder)
         if before is None:
-            if any(folder.parent.glob(f".{folder.name}.old.*")):
-                continue  # it has stepped aside for a new one
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+            # Between this look and the next one a writer may have ended its replacement, so one miss proves nothing.
+            misses = 0 if _is_being_put(folder) else misses + 1
+            if misses == MISSES:
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+            continue
+        misses = 0
         found = {name: _content(folder / name) for name in names}
         if _identity(folder) == before:
             return found
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(folder))
 
 
-def _identity(folder: Path) -> tuple[int, int] | None:
+def _is_being_put(folder: Path) -> bool:
+    """Whether the folder has stepped aside for a new one."""
+    with suppress(OSError):  # the folder above is not there, or may not be listed
+        return any(entry.name.startswith(f".{folder.name}.old.") for entry in folder.parent.iterdir())
+    return False
+
+
+def _identity(folder: Path) -> tuple[int, int, int] | None:
     try:
         about = folder.stat()
     except OSError:
         return None
-    return (about.st_dev, about.st_ino) if folder.is_dir() else None
+    # The time too: the number of a folder that was removed may be given to a new one.
+    return (about.st_dev, about.st_ino, about.st_mtime_ns) if stat.S_ISDIR(about.st_mode) else None
 
 
 def _content(path: Path) -> bytes | None:

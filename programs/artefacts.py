@@ -11,11 +11,13 @@ everything before it changes anything.
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from reflective_rag.programs.artefact_files import write_file, write_folder
+from reflective_rag.programs.artefact_files import MISSES, PAUSE, write_file, write_folder
 from reflective_rag.programs.artefact_fit import check_fit, check_options, override_controls
 from reflective_rag.programs.artefact_manifest import (
     ARTEFACT_VERSION,
@@ -73,7 +75,7 @@ def save_program(
             'with `.load("state.json")` on a program that you build as before'
         )
     target = Path(folder)
-    if target.exists() and not _is_free(target):
+    if not _is_free(target):
         raise ConfigError(f"`{target}` exists and is not an artefact; choose another folder, or remove it")
     text = json.dumps(state_of(program), ensure_ascii=False, indent=2, sort_keys=True)
     manifest = Manifest(
@@ -118,8 +120,17 @@ def _calibration_of(program: RagModule) -> Calibration | None:
 
 
 def _is_free(target: Path) -> bool:
-    """Whether what exists at `target` may be replaced: an artefact, or an empty folder."""
-    return (target / MANIFEST).is_file() or (target.is_dir() and not any(target.iterdir()))
+    """Whether `target` may be written: nothing is there, an artefact, or an empty folder.
+
+    Looked at a few times: another process may be putting a new artefact there, in two steps.
+    """
+    for attempt in range(MISSES):
+        if attempt:
+            time.sleep(PAUSE)
+        with suppress(OSError):
+            if (target / MANIFEST).is_file() or not target.exists() or (target.is_dir() and not any(target.iterdir())):
+                return True
+    return False
 
 
 def _digest(text: bytes) -> str:
@@ -181,10 +192,8 @@ def load_program(
     check_fit(program, manifest, state, path)
     try:
         program.load_state(state)
-    except ReflectiveRAGError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"`{path}` cannot be loaded: {type(error).__name__}: {error}") from None
+    except ReflectiveRAGError as error:
+        raise type(error)(f"`{path}`: {error}") from None
     override_controls(program, options)
     program.use_calibration(manifest.calibration, abstain_at_risk=abstain_at_risk, abstain_rule=abstain_rule)
     if manifest.note:

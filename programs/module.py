@@ -12,10 +12,11 @@ from reflective_rag.programs.calibrated import InUse
 from reflective_rag.programs.calibration import Calibration, RiskRule
 from reflective_rag.programs.drivers import Event
 from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.saved_state import check_state
 from reflective_rag.programs.searching import SearchFunction, SearchHandle
 from reflective_rag.programs.settings import Budget
 from reflective_rag.programs.steps import Steps
-from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Result
 
 MAX_QUESTION_CHARS = 10_000
@@ -81,6 +82,18 @@ class RagModule(dspy.Module):
             return
         wanted = None if abstain_at_risk is None else calibration.threshold(abstain_at_risk, abstain_rule)
         self.calibrated = InUse(calibration, wanted)
+
+    def load_state(self, state: Any, *, allow_unsafe_lm_state: bool = False) -> None:
+        """As DSPy's, for a state of this program only.
+
+        Raises:
+            DataError: It is another program's, or damaged; nothing has changed then.
+        """
+        check_state(self, self.name or type(self).__name__, state)
+        try:
+            super().load_state(state, allow_unsafe_lm_state=allow_unsafe_lm_state)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"the saved state cannot be loaded: {type(error).__name__}: {error}") from error
 
     def calls_per_question(self) -> tuple[int, int] | None:
         """Fewest and most model calls that a question's plan holds, for cost estimates; None where nobody knows."""

@@ -179,7 +179,7 @@ def build(kind: type[_M], values: Mapping[str, Any]) -> _M:
     try:
         return kind(**values)
     except ValidationError as error:
-        raise ConfigError(f"{kind.__name__}: {describe(error, kind)}") from None
+        raise ConfigError(describe(error, kind)) from None
 
 
 def describe(error: ValidationError, kind: type[BaseModel]) -> str:

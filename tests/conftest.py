@@ -49,6 +49,7 @@ sys.path[:] = [entry for entry in sys.path if Path(entry or os.curdir).resolve()
 import copy
 import importlib
 import ipaddress
+import logging
 import random
 import socket
 from collections.abc import Iterator
@@ -122,6 +123,20 @@ def no_network(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) 
     yield refused
     if refused:
         pytest.fail(f"network use in a test, in another thread or caught: {'; '.join(refused)}")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Fail a test that leaves the process silenced: the tests after it in the same worker would miss warnings."""
+    ours = logging.getLogger("reflective_rag")
+    before = logging.root.manager.disable, ours.level, ours.propagate
+    yield
+    after = logging.root.manager.disable, ours.level, ours.propagate
+    logging.disable(before[0])
+    ours.setLevel(before[1])
+    ours.propagate = before[2]
+    if after != before:
+        pytest.fail(f"the test changed logging for the whole process: (disabled up to, level, propagate) {after}")
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from reflective_rag.data.files.document import Document, Unreadable
 from reflective_rag.data.files.markup import read_html, read_markdown, read_text
 from reflective_rag.data.files.office import read_docx, read_pptx
 from reflective_rag.data.files.pdf import read_pdf
+from reflective_rag.signatures.installing import install_hint
 
 READERS: dict[str, Callable[[Path], Document]] = {
     ".txt": read_text,
@@ -49,7 +50,7 @@ def read_document(path: Path, *, most_bytes: int) -> Document:
         raise Unreadable("disappeared while it was read") from None
     except ModuleNotFoundError as error:
         kind = _MISSING.get(error.name or "", "such files")
-        raise Unreadable(f"needs `pip install 'reflective-rag[files]'`, which reads {kind} ({error})") from error
+        raise Unreadable(f"needs `{install_hint('files')}`, which reads {kind} ({error})") from error
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from error
     except Exception as error:  # on damaged files the converters raise whatever their parsers do

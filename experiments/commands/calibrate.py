@@ -135,13 +135,13 @@ def command(
 
 def _show(document: dict[str, Any], *, json: bool) -> None:
     from reflective_rag.experiments.calibration_tables import quality_table, risk_table
-    from reflective_rag.experiments.console import note, out, print_json
+    from reflective_rag.experiments.console import note, out, print_json, print_whole
 
     if json:
         print_json(document)
         return
-    out.print(quality_table(document))
-    out.print(risk_table(document))
+    print_whole(quality_table(document))
+    print_whole(risk_table(document))
     for text in [*(each["note"] for each in document["risks"]), *document["notes"]]:
         note(text)
     if any(name.startswith("sample:") for name in document["data"]):

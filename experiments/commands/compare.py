@@ -130,9 +130,9 @@ def _show(document: dict[str, Any], *, json: bool) -> None:
     compared = [each for each in document["systems"] if "not_available" not in each]
     title = f"{document['n']} questions of {document['data']}"
     columns = [(f"{each['system']} ({each['lm']})", each) for each in compared]
-    out.print(summary_table(columns, title, recorded=is_recording(document["lm"])))
+    print_whole(summary_table(columns, title, recorded=is_recording(document["lm"])))
     if len(compared) > 1:
-        out.print(difference_table(compared, document["baseline"]))
+        print_whole(difference_table(compared, document["baseline"]))
     for table in tables(compared, document["baseline"], recorded=is_recording(document["lm"])):
         print_whole(table)
     for text in dict.fromkeys([*document["notes"], *(text for each in document["systems"] for text in each["notes"])]):

@@ -19,7 +19,8 @@ def command(
     what: Annotated[
         Literal["list", "show", "fetch", "check"],
         typer.Argument(
-            help="`list` all; `show` a card; `fetch` from the hub; `check` against what was seen first, or pin it."
+            metavar="WHAT",
+            help="`list` all; `show` a card; `fetch` from the hub; `check` against what was seen first, or pin it.",
         ),
     ],
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME[:SPLIT]...]", show_default=False)] = None,

@@ -109,14 +109,14 @@ def _read(path: Path, metric: str | None) -> list[Any]:
 
 
 def _show(diagnosis: "Diagnosis", about: dict[str, Any], *, json: bool) -> None:
-    from reflective_rag.experiments.console import note, out, print_json
+    from reflective_rag.experiments.console import note, out, print_json, print_whole
     from reflective_rag.experiments.diagnosis_print import example_lines, kinds_table, next_words
 
     document = diagnosis.to_dict()
     if json:
         print_json({**about, **document})
         return
-    out.print(kinds_table(document))
+    print_whole(kinds_table(document))
     for line in example_lines(document):
         out.print(line, markup=False)
     if document["right_but_unsupported"]:

@@ -8,8 +8,8 @@ from reflective_rag.experiments import options
 
 
 def command(
-    before: Annotated[str, typer.Argument(metavar="DIR", help="An artefact, or `models:/NAME@ALIAS`.")],
-    after: Annotated[str, typer.Argument(metavar="DIR", help="The other one.")],
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="An artefact, or `models:/NAME@ALIAS`.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The other one.")],
     json: options.Json = False,
 ) -> None:
     """Show what differs between two artefacts: instructions line by line, demos, settings, scores, data.

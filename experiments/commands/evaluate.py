@@ -71,7 +71,7 @@ def command(
 
 
 def _show(document: dict[str, Any], name: str, *, json: bool) -> None:
-    from reflective_rag.experiments.console import note, out, print_json
+    from reflective_rag.experiments.console import note, out, print_json, print_whole
     from reflective_rag.experiments.diagnosis_print import next_words
     from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import summary_table
@@ -80,7 +80,7 @@ def _show(document: dict[str, Any], name: str, *, json: bool) -> None:
         print_json(document)
         return
     title, lm = f"{document['n']} questions of {document['data']}", document["lm"]
-    out.print(summary_table([(f"{name} ({lm})", document)], title, recorded=is_recording(lm)))
+    print_whole(summary_table([(f"{name} ({lm})", document)], title, recorded=is_recording(lm)))
     if line := next_words(document["diagnosis"]):
         out.print(line, markup=False)
     for text in document["notes"]:

@@ -30,6 +30,7 @@ from reflective_rag.experiments.sweeps.noise_report import cells_of, over_data, 
 from reflective_rag.experiments.sweeps.setting import Setting, names_in, shares_in, write_report
 from reflective_rag.experiments.systems import any_system, parse_options, searches
 from reflective_rag.experiments.tracking import check_store, tracked
+from reflective_rag.experiments.warming import warm_up
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.spelling import check_name
 
@@ -97,6 +98,7 @@ def _run(
         for each in data:
             with setting.open_search(each.everything, partial(bar, f"indexing {each.name}")) as search:
                 notes.append(setting.note_of(search))
+                warm_up(search, [record.question for noise in each.noise for record in noise.records])
                 with open_cells(setting.out, each, search, setting.corpora, plan) as cells:
                     told = partial(_overall, bar, before, count)
                     done += run(each, search, cells, plan, told)

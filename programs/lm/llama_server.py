@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.installing import install_hint
 
 # The slots share one pool of key/value cells. A pool of `n_ctx` would lose every kept prefix to the first long prompt;
 # `n_ctx` for each slot would take 0.9 GB with a 1.5B model (8192 × 4). Twice `n_ctx` keeps four prompts of 4000 tokens.
@@ -196,7 +197,7 @@ def _xllamacpp() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "xllamacpp":
             raise
-        raise ConfigError("a local model needs the extra `local`: pip install 'reflective-rag[local]'") from error
+        raise ConfigError(f"a local model needs the extra `local`: {install_hint('local')}") from error
     except ImportError as error:
         raise ConfigError(f"the package `xllamacpp` is installed but does not work on this machine: {error}") from error
     return xllamacpp

@@ -8,8 +8,9 @@ from typing import Any
 
 from reflective_rag.programs.scorers.files import locate
 from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.installing import install_hint
 
-INSTALL_MODELS = "pip install 'reflective-rag[models]'"
+INSTALL_MODELS = install_hint("models")
 MAX_LENGTH = 512
 """Tokens of a pair where neither tokenizer nor configuration says how many the model takes."""
 INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}

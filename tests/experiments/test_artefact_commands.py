@@ -151,6 +151,15 @@ def test_two_copies_do_not_differ(saved: Path) -> None:
     assert "no difference" in run("diff", saved, saved).stdout
 
 
+def test_seconds_are_no_difference(saved: Path) -> None:
+    """Two compiles that did the same took other times."""
+    for name, seconds in (("fast", 1.5), ("slow", 9.0)):
+        scores = {"dev": {"after": {"n": 4, "seconds": seconds}}}
+        save_program(program(theta=0.55), name, model="fake/model", data=DATA, scores=scores)
+    found = run_json("diff", "fast", "slow")
+    assert (found["same"], found["differences"]) == (True, {})
+
+
 def test_artefacts_of_different_programs_are_compared_too(saved: Path, workplace: Path) -> None:
     """One is tuned, the other has a demo."""
     run_json("compile", write_recipe(workplace), "--out", "tuned")

@@ -1,6 +1,7 @@
 """The command line as a whole: its table of contents, its exit codes, and what faults look like."""
 
 import errno
+import logging
 import os
 import re
 import subprocess
@@ -34,6 +35,18 @@ def script(*arguments: str, code: str = "", cwd: Path) -> Process:
         check=False,
         timeout=120,
     )
+
+
+@pytest.mark.parametrize("arguments", [["data", "--help"], ["ask", "?", "--lm", "rules"], ["--debug", "compare", "x"]])
+def test_a_command_in_this_process_leaves_its_logging_alone(
+    arguments: list[str], workplace: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Libraries are quiet while a command runs; warnings of the caller's own are heard afterwards, as before."""
+    level = logging.getLogger("dspy").level
+    run(*arguments)
+    logging.getLogger("reflective_rag.data").warning("heard")
+    assert "heard" in caplog.text
+    assert logging.getLogger("dspy").level == level
 
 
 def test_help_is_a_table_of_contents() -> None:

@@ -124,3 +124,48 @@ def _row(table: str, label: str) -> str:
     (line,) = (line for line in table.splitlines() if f" {label} " in line)
     cells: list[Any] = line.strip("│┃ ").split("│")
     return str(cells[1]).strip()
+
+
+def test_a_task_that_ends_early_tells_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """Else the last line of a search that stopped before its last trial would be `0 of 90`."""
+    clock = Clock()
+    lines = Lines(clock=clock)
+    told(lines, clock, [(0, "mipro", 0, 90), (1, "mipro", 37, 90), (2, "test after", 0, 3), (3, "test after", 3, 3)])
+    lines.close()
+    assert capsys.readouterr().err.splitlines()[-1] == "mipro: ended at 37 of 90"
+    lines.close()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says", "not_said"),
+    [
+        pytest.param(("ask", "hi", "--option", "tehta=.4"), "did you mean 'theta'?", "known: 'theta'", id="slip"),
+        pytest.param(
+            ("ask", "hi", "--option", "abstain_at_risk=0.1"), "needs the calibration", "did you mean", id="right name"
+        ),
+        pytest.param(("ask", "hi", "--option", "theta=1.4"), "error: `theta`: ", "LoopControls", id="class name"),
+        pytest.param(
+            ("ask", "hi", "--today", "notadate"), "such as 2026-11-30, got 'notadate'", "Value error", id="date"
+        ),
+        pytest.param(("evaluate", "--data", "passages.jsonl"), "give it with `--corpus`", "missing", id="passages"),
+        pytest.param(("compile", "my-recipe.toml"), "`my-recipe.toml` does not exist", "pyproject", id="no recipe"),
+        pytest.param(("compile", "bad.toml"), "`program_options.theta`: ", "LoopControls", id="field of a recipe"),
+    ],
+)
+def test_a_slip_is_told_once_and_by_its_name(
+    arguments: tuple[str, ...], says: str, not_said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors name what the user wrote, and suggest only what would work there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'mine'\n")
+    (tmp_path / "bad.toml").write_text(
+        "program = 'reflective'\nstrategy = 'controls'\n[program_options]\ntheta = 1.4\n"
+        "[data]\ntrain = 'sample:train'\ndev = 'sample:dev'\n"
+    )
+    (tmp_path / "passages.jsonl").write_text('{"id": "a", "text": "Some text."}\n' * 12)
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert done.stderr.count(says) == 1
+    assert not_said not in done.stderr
+    assert done.stderr.count("did you mean") <= 1

@@ -85,4 +85,4 @@ def test_keyword_search_is_said() -> None:
     """A user who wanted dense search is told how to get it; one who did not is not."""
     with open_search(["own"], OWN, embedder="none") as search:
         assert search_note(search, "none") == "keyword search only"
-        assert "pip install 'reflective-rag[local]'" in search_note(search, "auto")
+        assert "pip install '.[local]'" in search_note(search, "auto")

