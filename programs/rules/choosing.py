@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from reflective_rag.programs.rules.deciding import page_about
+from reflective_rag.programs.rules.agreement import UNITS
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, core_title
 from reflective_rag.programs.rules.matching import fold
+from reflective_rag.programs.rules.page_about import page_about
 from reflective_rag.programs.rules.values import Span, amount, dates, numbers
 from reflective_rag.programs.rules.words import (
     AGE_EN,
@@ -22,19 +23,6 @@ from reflective_rag.signatures.types import Draft
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _LIFE = re.compile(r"\blived?\s+longer\b|\blonger\s+(?:life|lived)\b|寿命|活得", re.IGNORECASE)
-_UNITS = {
-    "metres": "m",
-    "meters": "m",
-    "metre": "m",
-    "meter": "m",
-    "米": "m",
-    "feet": "ft",
-    "foot": "ft",
-    "kilometres": "km",
-    "kilometers": "km",
-    "公里": "km",
-    "千米": "km",
-}
 
 
 def choose(evidence: Evidence) -> Draft:
@@ -51,10 +39,8 @@ def choose(evidence: Evidence) -> Draft:
     if pages[0] is pages[1]:
         return _in_one_page(evidence, pages[0])
     cited = (pages[0].passage.id, pages[1].passage.id)
-    direction = _direction(question.text, question.language)
-    values = _values(evidence, pages) if direction else None
-    if values and values[0] != values[1]:
-        return Draft(answer=question.options[int((values[0] < values[1]) != (direction < 0))], cited=cited)
+    if (won := by_value(evidence, pages)) is not None:
+        return Draft(answer=question.options[won], cited=cited)
     wanted = [not term.entity for term in question.terms]
     scores = [
         evidence.coverage(page.own, wanted)
@@ -64,6 +50,15 @@ def choose(evidence: Evidence) -> Draft:
     if scores[0] == scores[1]:
         return Draft(answer="")
     return Draft(answer=question.options[scores.index(max(scores))], cited=cited)
+
+
+def by_value(evidence: Evidence, pages: Sequence[Page]) -> int | None:
+    """Which of the two options wins by the dates or amounts on its page; None where these cannot be compared."""
+    direction = _direction(evidence.question.text, evidence.question.language)
+    values = _values(evidence, pages) if direction else None
+    if not values or values[0] == values[1]:
+        return None
+    return int((values[0] < values[1]) != (direction < 0))
 
 
 def _in_one_page(evidence: Evidence, page: Page) -> Draft:
@@ -120,12 +115,13 @@ def _by_time(text: str, language: str) -> bool:
 
 
 def _amounts(lines: Sequence[Line]) -> dict[str, float]:
-    """Unit → amount, the first of each unit in the order of the sentences."""
+    """Dimension, or unit where that is not known → amount in its base unit, the first of each in the order given."""
     found: dict[str, float] = {}
     for line in lines:
         for span in numbers(line.text):
             if (value := amount(span)) is not None:
-                found.setdefault(_UNITS.get(span.unit, span.unit), value)
+                dimension, factor = UNITS.get(span.unit, (span.unit, 1.0))
+                found.setdefault(dimension, value * factor)
     return found
 
 

@@ -3,9 +3,11 @@
 import re
 
 from reflective_rag.programs.rules.denial import denied
-from reflective_rag.programs.rules.evidence import Evidence, Page, core_title, merge
+from reflective_rag.programs.rules.evidence import Evidence, Page, merge
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.names import names
+from reflective_rag.programs.rules.page_about import page_about
+from reflective_rag.programs.rules.than import more_than
 from reflective_rag.programs.rules.words import NEGATION_EN, NEGATION_ZH
 from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Draft
@@ -47,6 +49,8 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
     """
     question = evidence.question
     yes, no = ("是", "否") if question.language == "zh" else ("yes", "no")
+    if (than := more_than(evidence)) is not None:
+        return Draft(answer="" if than.holds is None else yes if than.holds else no, cited=than.cited), than.coverage
     subjects = question.entities[:2]
     if len(subjects) == 2 and _SAME.search(question.text):
         pages = [page_about(evidence, subject) for subject in subjects]
@@ -94,21 +98,6 @@ def negated(text: str) -> bool:
     folded = fold(text)
     count: int = sum(word in NEGATION_EN or word.endswith("n't") for word in _WORD.findall(folded))
     return (count + sum(folded.count(phrase) for phrase in NEGATION_ZH)) % 2 == 1
-
-
-def page_about(evidence: Evidence, subject: str) -> Page | None:
-    """The page whose title is the subject, else the one that names it earliest in its text."""
-    name = fold(core_title(subject)).removeprefix("the ")
-    best: tuple[int, int, Page] | None = None
-    for page in evidence.pages:
-        title = fold(core_title(page.name)).removeprefix("the ")
-        at = fold(page.text).find(name)
-        rank = 0 if title == name else 1 if title and (name in title or title in name) else 2
-        if rank < 2 or at >= 0:
-            key = (rank, at if at >= 0 else 10**6, page)
-            if best is None or key[:2] < best[:2]:
-                best = key
-    return best[2] if best else None
 
 
 def _share_value(evidence: Evidence, a: Page, b: Page) -> bool:

@@ -61,7 +61,11 @@ _DATE = late_pattern(
     rf"{_COUNTED})(?:\s+(?:BC|AD|BCE|CE)\b)?",
     re.IGNORECASE,
 )
-_SCALE = r"(?:hundred|thousand|million|billion|trillion|bn|m|k)\b"
+_SCALE = (
+    r"(?:(?:hundred|thousand|million|billion|trillion|bn)\b"
+    # "m" and "k" are a scale in €30 m and 5m, a unit in 410 m deep.
+    r"|(?:(?(currency)[mk]|(?<=\d)[mk])\b)(?!\s*-?(?:deep|tall|high|long|wide|thick|above|below|apart|away|race|sprint)))"
+)
 _NUMBER = late_pattern(
     rf"(?P<currency>[$£€¥]|US\$)?\s?(?<![\d.])(?P<digits>\d+(?:[ ,]\d{{3}}(?!\d))*(?:\.\d+)?)"
     rf"(?:[\s-]?(?P<scale>{_SCALE})|(?P<zh>[十百千万亿兆]+)(?P<rest>\d+[万千百])?)?(?:\s?(?P<percent>%|‰|percent\b|per cent\b))?",

@@ -114,12 +114,12 @@ def test_another_process_serves_the_logged_model(compiled: Any, uri: str, workpl
     questions = [FACTS[1][2], "", FACTS[3][2]]
     source = f"runs:/{compiled['run_id']}/model"
     folder = Path(download_artifacts(artifact_uri=source, dst_path=str(tmp_path / "model"), tracking_uri=uri))
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} <= {".py", ".json", ".txt", ".yaml", ""}
     columns, rows = in_new_process(PREDICT, str(folder), json.dumps(questions))
     assert columns == list(COLUMNS)
     assert [row["answer"] for row in rows] == ["Warsaw", "", "绍兴"]
     assert [bool(row["error"]) for row in rows] == [False, True, False]
     assert json.loads(rows[0]["citations"])[0]["quote"] in FACTS[1][1]
-    assert {path.suffix for path in folder.rglob("*") if path.is_file()} <= {".py", ".json", ".txt", ".yaml", ""}
 
 
 def test_a_served_model_searches_where_its_environment_says(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
