@@ -114,15 +114,20 @@ def _by_time(text: str, language: str) -> bool:
     return any(word in AGE_EN for word in _WORD.findall(fold(text)))
 
 
-def _amounts(lines: Sequence[Line]) -> dict[str, float]:
-    """Dimension, or unit where that is not known → amount in its base unit, the first of each in the order given."""
-    found: dict[str, float] = {}
+def _amounts(lines: Sequence[Line]) -> dict[object, float]:
+    """Unit → amount, the first of each unit in the order given; behind them dimension → amount in its base unit.
+
+    So metres are compared with metres where both pages give them, and with kilometres only where they do not.
+    """
+    units: dict[object, float] = {}
+    dimensions: dict[object, float] = {}
     for line in lines:
         for span in numbers(line.text):
             if (value := amount(span)) is not None:
-                dimension, factor = UNITS.get(span.unit, (span.unit, 1.0))
-                found.setdefault(dimension, value * factor)
-    return found
+                dimension, factor = unit = UNITS.get(span.unit, (span.unit, 1.0))
+                units.setdefault(unit, value)
+                dimensions.setdefault(dimension, value * factor)
+    return units | dimensions
 
 
 def _day(question: str, page: Page, lines: list[Line]) -> float | None:

@@ -16,6 +16,11 @@ ASKED = [
     ("Is Lake Como deeper than Lake Garda?", ("Lake Garda is deeper than Lake Como.",), "no"),
     ("Is Lake Garda deeper than Lake Como?", ("Lake Garda is deeper than Lake Como.",), "yes"),
     ("Is Lake Garda deeper than Lake Como?", ("Lake Garda is a lake.", "Lake Como is a lake."), ""),
+    (
+        "Is Lake Como deeper than Lake Garda?",
+        ("Lake Como is 410 m deep.", "Lake Garda is deep and 52 km long. It is 346 m deep."),
+        "yes",
+    ),
     ("苍云湖比镜湖深吗？", ("苍云湖最深处90米。", "镜湖最深处30米。"), "是"),
     ("镜湖比苍云湖深吗？", ("苍云湖最深处90米。", "镜湖最深处30米。"), "否"),
     ("镜湖比苍云湖深吗？", ("苍云湖很美。", "镜湖也很美。"), ""),
