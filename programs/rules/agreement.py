@@ -6,13 +6,14 @@ from reflective_rag.programs.rules.dates import located_years, years
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.values import Span, amount, dates, numbers
 from reflective_rag.programs.rules.words import MONTHS
+from reflective_rag.signatures.patterns import late_pattern
 
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_MONTH_EN = re.compile(
+_DIGITS = late_pattern(r"\d+(?:[.,]\d+)*")
+_MONTH_EN = late_pattern(
     rf"\b({'|'.join(month[:3] for month in MONTHS)})(?:[a-z]{{0,6}}\.?)(?=\s+\d|,)|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(month[:3] for month in MONTHS)})",
     re.IGNORECASE,
 )
-_MONTH_ZH = re.compile(r"(?<!\d)(\d{1,2})月")
+_MONTH_ZH = late_pattern(r"(?<!\d)(\d{1,2})月")
 
 UNITS: dict[str, tuple[str, float]] = {
     unit: (dimension, factor)

@@ -12,9 +12,9 @@ from reflective_rag.signatures.patterns import late_pattern
 MAX_PHRASE = 6
 """Longest plain phrase in words; longer runs are cut off there."""
 
-WORDS = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+|,\d{3}(?!\d))*")
+WORDS = late_pattern(r"[^\W_]+(?:[.'’&-][^\W_]+|,\d{3}(?!\d))*")
 _NOUN_TAGS = frozenset("n nr nrt ns nt nz ng nrfg vn an a b j l i eng m q g s t f z k h".split())
-_IS_A = re.compile(
+_IS_A = late_pattern(
     rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:(?:former|retired|late|professional|{DEMONYM})\s+)*([a-z][a-z-]+(?:\s+(?!(?:who|that|which|and|or|in|of|by|from|for|with|at|on|to|best|known|born|based|directed|written|produced|released|set|was|is)\b)[a-z][a-z-]+){{0,3}})"
 )
 _SLOT = r"[了在于是为由被的从叫作做到过：:“「《]{0,3}([^，。；！？,;（）()“”「」《》…\n]{2,16})"

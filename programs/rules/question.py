@@ -19,6 +19,7 @@ from reflective_rag.programs.rules.words import (
     WEAK_EN,
     WEAK_ZH,
 )
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import Language, language_of, well_formed
 
 WEIGHT_ENTITY, WEIGHT_WORD, WEIGHT_CHARACTER, WEIGHT_WEAK = 2.0, 1.0, 0.5, 0.25
@@ -53,14 +54,14 @@ class Question:
         return tuple(term for term in self.terms if not term.entity)
 
 
-_WH_ZH = re.compile(r"(?:哪一?[些个家所部种座支位款条本项场次届年天里儿]?|什么样?的?|谁|多少|几|何时|何地|何处)")
-_AT_ASKED = re.compile(r"在(?=哪|什么|何[处地])")
-_MEASURED = re.compile(
+_WH_ZH = late_pattern(r"(?:哪一?[些个家所部种座支位款条本项场次届年天里儿]?|什么样?的?|谁|多少|几|何时|何地|何处)")
+_AT_ASKED = late_pattern(r"在(?=哪|什么|何[处地])")
+_MEASURED = late_pattern(
     r"\bhow\s+(long|heavy|old|tall|high|far|deep|wide|big|large|fast|often|soon)\b(?:[^?]*\b(take|last)s?\b)?"
 )
 """Words that only say which sort of amount is asked: "how *long* does it *take*"."""
-_LITERAL_YEAR = re.compile(r"^(?:in|during)\b|^\d{4}", re.IGNORECASE)
-_ONLY_FUNCTION = re.compile(
+_LITERAL_YEAR = late_pattern(r"^(?:in|during)\b|^\d{4}", re.IGNORECASE)
+_ONLY_FUNCTION = late_pattern(
     r"[\s了在于是为由被的地从叫作做到过]{0,4}|\s*(?:was|is|were|are|in|at|on|by|for|did|has|had)?\s*"
 )
 _COMPARED_ZH = frozenset((*SMALLER_ZH, *LARGER_ZH, "更", "最", "较", "早", "晚", "同一", "相同", "哪个更"))

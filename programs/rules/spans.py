@@ -17,6 +17,7 @@ from reflective_rag.programs.rules.refuting import refuted
 from reflective_rag.programs.rules.subjects import subject
 from reflective_rag.programs.rules.values import Span
 from reflective_rag.programs.rules.words import MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
+from reflective_rag.signatures.patterns import late_pattern
 
 NEAR_EN, NEAR_ZH = 30.0, 18.0
 """Distance in characters at which a term's pull on a span is halved (English, Chinese)."""
@@ -31,11 +32,11 @@ _VALUES = frozenset(("number", "clock"))
 """Kinds of span of which one sentence often holds several, each for another case."""
 
 _TYPED = frozenset(("number", "time", "place"))
-_TAIL = re.compile(r"[㐀-䶿一-鿿]{1,3}(?=[，。；！？\s]|$)")
+_TAIL = late_pattern(r"[㐀-䶿一-鿿]{1,3}(?=[，。；！？\s]|$)")
 """The last word of a list, cut in two by the segmenter: 收据、订单号和原|包装."""
 
-_LIST = re.compile(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*(?:(?:the|an?|your|his|her|its|their)\s+)?")
-PLURAL = re.compile(
+_LIST = late_pattern(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*(?:(?:the|an?|your|his|her|its|their)\s+)?")
+PLURAL = late_pattern(
     r"哪些|哪几|哪两|分别|两种|几种|例子|有谁|都是?有|(?:需要?|包括|包含|提供|携带|提交|准备)[^，。]{0,4}什么|\bwhat are\b|\bwhich two\b|\bwho (?:are|were)\b"
     r"|\b(?:which|what)\s+(?:[a-z]+\s+)?[a-z]{2,}[^\Ws]s\s+(?:are|do|can|must|should|have|were|did)\b|\b(?:which|what)\s+colou?rs\b"
     r"|\bwhat\s+(?:do|does|must|should)\b.*\b(?:need|bring|include|contain|provide|submit|consist)\b",

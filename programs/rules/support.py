@@ -13,17 +13,18 @@ from reflective_rag.programs.rules.short import judge_short
 from reflective_rag.programs.rules.statements import judge_statement
 from reflective_rag.programs.rules.verdicts import verdict
 from reflective_rag.programs.rules.versions import outdated_pages
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import ClaimSupport, Passage, Support
 
 SHORT_WORDS, SHORT_CHARACTERS = 8, 16
 """A claim up to this length (English, Chinese) that does not repeat the question is a short answer, not a statement."""
 
-_SAYS = re.compile(
+_SAYS = late_pattern(
     r"\b(?:is|was|are|were|has|had|have|did|does|will)\b|[是在于了把被](?=.)|[有无](?![限])(?=.)", re.IGNORECASE
 )
-_SURE_PARTS = re.compile(r"\s*[；;]\s*")
-_PARTS = re.compile(r"\s*(?:[；;、，]|,\s+(?:and\s+|or\s+)?|\s+and\s+|\s+&\s+|\x00)\s*")
+_SURE_PARTS = late_pattern(r"\s*[；;]\s*")
+_PARTS = late_pattern(r"\s*(?:[；;、，]|,\s+(?:and\s+|or\s+)?|\s+and\s+|\s+&\s+|\x00)\s*")
 
 
 def check_support(

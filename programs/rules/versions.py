@@ -22,14 +22,15 @@ from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import candidates
 from reflective_rag.programs.rules.validity import edition_years, valid_from
 from reflective_rag.programs.rules.values import numbers, worded_amount
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Contradiction
 
-_FAST = re.compile(
+_FAST = late_pattern(
     r"\b(?:price|cost|costs|rate|rates|stock|share price|exchange|weather|temperature|score|ranking|rank(?:ed|s)?|standings|record|version|release|model|champions?|holder|followers|subscribers|worth|richest|fastest|latest|newest|most recent)\b"
     r"|价格|售价|股价|汇率|利率|房价|油价|天气|气温|比分|排名|榜首|纪录|记录|版本|型号|冠军|粉丝|身家|首富|最新|行情|票价",
     re.IGNORECASE,
 )
-_SLOW = re.compile(
+_SLOW = late_pattern(
     r"\b(?:population|inhabitants|residents|area|census|largest|tallest|longest)\b|人口|面积|居民|最大|最高|最长",
     re.IGNORECASE,
 )
