@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from reflective_rag.programs.claims import split_claims
-from reflective_rag.programs.rules.deciding import negated, yes_or_no
+from reflective_rag.programs.rules.deciding import yes_or_no
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather, merge, scale
 from reflective_rag.programs.rules.matching import Text, fold, has_cjk, hits, match, prepare
 from reflective_rag.programs.rules.names import names
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.signatures.types import Citation, Draft, Passage
 

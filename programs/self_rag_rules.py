@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from reflective_rag.programs.judgements import is_refusal
-from reflective_rag.programs.rules.deciding import negated, yes_or_no
+from reflective_rag.programs.rules.deciding import yes_or_no
 from reflective_rag.programs.rules.evidence import gather, merge
 from reflective_rag.programs.rules.names import names
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.relevance import grades
 from reflective_rag.programs.rules.values import dates, numbers

@@ -6,9 +6,9 @@ from reflective_rag.programs.rules.denial import denied
 from reflective_rag.programs.rules.evidence import Evidence, Page, merge
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.names import names
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.page_about import page_about
 from reflective_rag.programs.rules.than import more_than
-from reflective_rag.programs.rules.words import NEGATION_EN, NEGATION_ZH
 from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Draft
 
@@ -91,13 +91,6 @@ def _unknown(evidence: Evidence, page: Page) -> bool:
 def _stated(question: str) -> str:
     """A yes/no question as the statement that it asks about, as far as a denial is concerned."""
     return _ASKING_ZH.sub("", question).rstrip("?？吗")
-
-
-def negated(text: str) -> bool:
-    """Whether a sentence holds an odd number of negation words (two cancel out)."""
-    folded = fold(text)
-    count: int = sum(word in NEGATION_EN or word.endswith("n't") for word in _WORD.findall(folded))
-    return (count + sum(folded.count(phrase) for phrase in NEGATION_ZH)) % 2 == 1
 
 
 def _share_value(evidence: Evidence, a: Page, b: Page) -> bool:

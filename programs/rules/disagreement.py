@@ -10,10 +10,10 @@ from reflective_rag.programs.rules.comparing import (
     same_time,
 )
 from reflective_rag.programs.rules.dates import years
-from reflective_rag.programs.rules.deciding import negated
 from reflective_rag.programs.rules.denial import denied
 from reflective_rag.programs.rules.evidence import Evidence
 from reflective_rag.programs.rules.matching import fold, hits, stem
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.opposites import opposed, restricted
 from reflective_rag.programs.rules.swaps import Swap, swap
 from reflective_rag.programs.rules.tolerance import Hedge, amounts_agree, hedge, years_agree

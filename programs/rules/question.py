@@ -47,6 +47,8 @@ class Question:
     分布在."""
     right: tuple[str, ...] = ()
     """Forms of the content word right after the question word: "who *directed*", 谁*推荐*."""
+    today: date | None = None
+    """The day on which it is asked, where that is known."""
 
     @property
     def attribute(self) -> tuple[Term, ...]:
@@ -77,7 +79,7 @@ def analyse(question: str, today: date | None = None) -> Question:
     entities = _entities(question, options, expected)
     terms = _terms(question, entities, expected, time)
     left, right = _anchors(question, language, terms)
-    return Question(question, language, kind, terms, entities, time, expected, options, left, right)
+    return Question(question, language, kind, terms, entities, time, expected, options, left, right, today)
 
 
 def _anchors(question: str, language: Language, terms: tuple[Term, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -2,8 +2,8 @@
 
 import re
 
-from reflective_rag.programs.rules.deciding import negated
 from reflective_rag.programs.rules.matching import fold, hits
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.signatures.patterns import late_pattern
 

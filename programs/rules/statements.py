@@ -1,10 +1,10 @@
 """Statements ("The bridge was completed in 1931."), judged by their own terms against each sentence."""
 
 from reflective_rag.programs.rules.agreement import comparable, digits, other_values, unit_conflict, values_held
-from reflective_rag.programs.rules.deciding import negated
 from reflective_rag.programs.rules.denial import denied
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather, merge, scale
 from reflective_rag.programs.rules.matching import hits
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.opposites import opposed
 from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.swaps import excludes, swap

@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from reflective_rag.programs.rules.deciding import decide_with_coverage, negated, yes_or_no
+from reflective_rag.programs.rules.deciding import decide_with_coverage, yes_or_no
 from reflective_rag.programs.rules.evidence import Evidence, gather
 from reflective_rag.programs.rules.matching import fold, has_cjk, hits, segmenter, stands_in
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.short import judge_short

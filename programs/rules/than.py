@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from reflective_rag.programs.rules.choosing import by_value
 from reflective_rag.programs.rules.evidence import Evidence, gather
-from reflective_rag.programs.rules.matching import fold
+from reflective_rag.programs.rules.matching import fold, stands_in
+from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.page_about import page_about
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.words import LARGER_EN, SMALLER_EN
@@ -57,7 +58,8 @@ def _said(evidence: Evidence, names: Sequence[str], word: str) -> Than:
     for page in evidence.pages:
         for line in page.lines:
             text = fold(line.text)
-            if first in text and second in text and mark in text and fold(word) in text:
+            both = stands_in(first, text) and stands_in(second, text)
+            if both and mark in text and fold(word) in text and not negated(text):  # not deeper may be as deep
                 at = text.index(mark)
                 if (text.index(first) < at) != (text.index(second) < at):
                     return Than(text.index(first) < at, (page.passage.id,), 1.0)

@@ -191,9 +191,14 @@ def _supersedes(evidence: Evidence, other: Version, version: Version) -> bool:
 
 
 def _replaces(evidence: Evidence, other: Version, version: Version) -> bool:
-    """Whether, with no time asked for, a rule says of itself that it holds from a day on which the other is older than."""
-    newer = other.start is not None and version.when < other.start
-    return newer and _agree(evidence, other, version) is False and same_subject(evidence, other.line, version.line)
+    """Whether, with no time asked for, a rule says of itself that it holds from a day on which the other is older than.
+
+    One that holds only from a day still to come replaces nothing.
+    """
+    start, today = other.start, evidence.question.today
+    if start is None or today is None or not version.when < start <= today:
+        return False
+    return not _agree(evidence, other, version) and same_subject(evidence, other.line, version.line)
 
 
 def _better(evidence: Evidence, other: date, when: date) -> bool:

@@ -15,6 +15,7 @@ ASKED = [
     ("Is Arvid Lund older than Selma Ek?", ("Arvid Lund was born in 1980.", "Selma Ek was born in 1975."), "no"),
     ("Is Lake Como deeper than Lake Garda?", ("Lake Garda is deeper than Lake Como.",), "no"),
     ("Is Lake Garda deeper than Lake Como?", ("Lake Garda is deeper than Lake Como.",), "yes"),
+    ("Is Lake Garda deeper than Lake Como?", ("Lake Garda is not deeper than Lake Como.",), ""),
     ("Is Lake Garda deeper than Lake Como?", ("Lake Garda is a lake.", "Lake Como is a lake."), ""),
     (
         "Is Lake Como deeper than Lake Garda?",

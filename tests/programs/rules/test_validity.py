@@ -42,6 +42,13 @@ def test_the_rule_that_holds_at_the_asked_time_answers(question, pages, expected
     assert assess(question, found, today=TODAY).outdated == outdated
 
 
+def test_a_rule_that_is_still_to_come_replaces_nothing():
+    """Neither where now is asked for nor where no time is."""
+    old, new = EN[0], passage("new", EN[1].text.replace("2025", "2030"), EN[1].title)
+    for question in (ASKED[0][0], ASKED[1][0]):
+        assert "old" not in assess(question, [old, new], today=TODAY).outdated
+
+
 @pytest.mark.parametrize(
     ("sentence", "year"),
     [
