@@ -15,7 +15,6 @@ from reflective_rag.signatures.types import Draft
 _SAME = re.compile(r"\b(?:same|both)\b|同一|相同|都是|均为|都", re.IGNORECASE)
 _SAME_STRICT = re.compile(r"\bsame\b|同一|相同", re.IGNORECASE)
 _ASKING_ZH = late_pattern(r"是否|有没有|是不是|会不会|能不能")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 _YES_NO = {
