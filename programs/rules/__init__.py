@@ -3,9 +3,22 @@
 The embedded default when no model is configured, the fallback when one is down, and the ablation to compare with.
 """
 
-from reflective_rag.programs.rules.extraction import answer
-from reflective_rag.programs.rules.judge import assess
-from reflective_rag.programs.rules.settings import RuleSettings
-from reflective_rag.programs.rules.support import check_support
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reflective_rag.programs.rules.extraction import answer
+    from reflective_rag.programs.rules.judge import assess
+    from reflective_rag.programs.rules.settings import RuleSettings
+    from reflective_rag.programs.rules.support import check_support
 
 __all__ = ["RuleSettings", "answer", "assess", "check_support"]
+
+_LATER = {"answer": "extraction", "assess": "judge", "RuleSettings": "settings", "check_support": "support"}
+
+
+def __getattr__(name: str) -> Any:
+    """Each door is imported when it is first asked for (PEP 562): half of the rules are needed by nobody before then."""
+    if name in _LATER:
+        return getattr(import_module(f"reflective_rag.programs.rules.{_LATER[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
