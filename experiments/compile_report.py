@@ -43,6 +43,7 @@ class CompileReport:
             "strategy": self.recipe.strategy,
             "stage": self.recipe.stage,
             "program": self.recipe.program,
+            "started_from": self.recipe.artifact,
             "lm": self.lm,
             "n": dict(self.n),
             "before": self._summaries(self.before),

@@ -28,6 +28,7 @@ def save_compiled(job: Job, report: CompileReport, compiled: Compiled, out: Path
     }
     notes = {
         "recipe": recipe.name,
+        **({"started_from": Path(recipe.artifact).name} if recipe.artifact else {}),
         "strategy": recipe.strategy,
         "stage": recipe.stage,
         "strategy_options": dict(job.task.options),

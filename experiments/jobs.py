@@ -16,8 +16,9 @@ from reflective_rag.experiments.corpora import load_data, load_passages, open_se
 from reflective_rag.experiments.models import ping
 from reflective_rag.experiments.other_models import other_models
 from reflective_rag.experiments.preflight import Preflight, check_output
-from reflective_rag.experiments.recipes import OWN, Recipe, build_metric, is_sample
-from reflective_rag.experiments.systems import named_system
+from reflective_rag.experiments.recipe_checks import build_metric
+from reflective_rag.experiments.recipes import OWN, Recipe, is_sample
+from reflective_rag.experiments.systems import any_system
 from reflective_rag.optimizers.stages import Stage, staged
 from reflective_rag.optimizers.strategies import CompileTask, Strategy, strategy
 from reflective_rag.programs.lm.capped import SpendingCap
@@ -93,6 +94,7 @@ class Job:
         params: dict[str, Any] = {
             "recipe": recipe.name,
             "program": recipe.program,
+            **({"artifact": recipe.artifact} if recipe.artifact else {}),
             "strategy": recipe.strategy,
             "stage": recipe.stage,
             "metric": recipe.metric,
@@ -131,7 +133,9 @@ def prepare(
     """
     checks = Preflight()
     data = _load(recipe, checks)
-    program = checks.run(lambda: named_system(recipe.program, model, options=recipe.program_options).program)
+    program = checks.run(
+        lambda: any_system(recipe.artifact or recipe.program, model, options=recipe.program_options).program
+    )
     chosen = checks.run(partial(_strategy, recipe, program)) if program else None
     others = checks.run(lambda: other_models(chosen[1] if chosen else {}, model, cap)) or {}
     checks.run(lambda: check_output(out))

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from reflective_rag.data.datasets.names import PATHS, is_data_set
+from reflective_rag.experiments.recipe_checks import problems, program_of
+from reflective_rag.experiments.registry import is_registered
 from reflective_rag.signatures.errors import ConfigError
-from reflective_rag.signatures.spelling import check_name, did_you_mean
+from reflective_rag.signatures.spelling import did_you_mean
 
 SAMPLE = "sample"
 """Names the bundled sample: `sample:train` a split of it, as a corpus also `sample` alone."""
@@ -52,7 +54,10 @@ class Recipe(_Table):
     """One compile. Unknown keys are refused; the keys are explained in the bundled recipes."""
 
     name: str = Field(pattern=r"^[\w.-]+$")
-    program: str
+    program: str = ""
+    """Name of the program; may be left out where an artefact is started from, which has one."""
+    artifact: str | None = None
+    """Folder of a compiled program to go on from, in place of a fresh one (or `models:/NAME@ALIAS`)."""
     strategy: str
     data: DataFiles
     program_options: dict[str, Any] = Field(default_factory=dict)
@@ -103,9 +108,10 @@ def load_recipe(source: str | Path) -> Recipe:
         recipe = Recipe.model_validate({"name": path.stem, **raw})
     except ValidationError as error:
         raise ConfigError(_report(path, error)) from None
-    if problems := _problems(recipe):
-        raise ConfigError("\n  ".join([f"the recipe `{path}` cannot work:", *problems]))
-    return _with_absolute_paths(recipe, path.parent)
+    recipe = _with_absolute_paths(recipe, path.parent)
+    if found := problems(recipe):
+        raise ConfigError("\n  ".join([f"the recipe `{path}` cannot work:", *found]))
+    return recipe.model_copy(update={"program": program_of(recipe)})
 
 
 def is_sample(name: str) -> bool:
@@ -171,105 +177,6 @@ def _unknown(key: str, name: str, known: Iterable[str]) -> str:
     return f"`{name}` is unknown{meant or ';'} known: {', '.join(f'`{other}`' for other in known)}"
 
 
-def _problems(recipe: Recipe) -> list[str]:
-    """What the shape alone does not show: names and options that the library does not have."""
-    said = {key: _said(check, recipe) for key, check in _CHECKS.items()}
-    return [_at(key, problem) for key, problem in said.items() if problem]
-
-
-def _at(key: str, problem: str) -> str:
-    """A problem under the field of the recipe that has it: `program_options.theta`, where it begins with its name."""
-    inside = key == "program_options" and problem.startswith("`") and problem.count("`", 0, problem.find(":")) == 2
-    return f"`{key}.{problem[1:]}" if inside else f"`{key}`: {problem}"
-
-
-def _said(check: Any, recipe: Recipe) -> str:
-    try:
-        check(recipe)
-    except ConfigError as error:
-        return str(error)
-    return ""
-
-
-def _check_program(recipe: Recipe) -> None:
-    from reflective_rag.programs.registry import PROGRAMS
-
-    check_name("program", recipe.program, sorted(PROGRAMS))
-
-
-def _check_options(recipe: Recipe) -> None:
-    from reflective_rag.experiments.systems import build_program
-    from reflective_rag.programs.registry import PROGRAMS
-
-    if recipe.program in PROGRAMS:  # else `_check_program` says it
-        build_program(recipe.program, _named_options(recipe))
-
-
-def _named_options(recipe: Recipe) -> dict[str, Any]:
-    """`search` and `today` are arguments of a program, not settings of a recipe."""
-    for name in ("search", "today"):
-        if name in recipe.program_options:
-            raise ConfigError(f"`{name}` cannot be set in a recipe")
-    return recipe.program_options
-
-
-def _check_strategy(recipe: Recipe) -> None:
-    from reflective_rag.optimizers.strategies import STRATEGIES
-
-    check_name("strategy", recipe.strategy, STRATEGIES)
-    chosen = STRATEGIES[recipe.strategy]
-    defaults, least = chosen.defaults, getattr(chosen, "least", {})
-    for name, value in recipe.strategy_options.items():
-        if name not in defaults:
-            known = ", ".join(f"`{key}`" for key in defaults) or "none"
-            meant = did_you_mean(name, defaults)
-            raise ConfigError(f"strategy {recipe.strategy!r} has no option {name!r}{meant or ';'} options: {known}")
-        _check_option(name, value, defaults[name], least.get(name))
-
-
-def _check_option(name: str, value: Any, default: Any, least: int | None) -> None:
-    """An option must be of the kind of its default; numbers are never negative, and sizes of a search at least 1."""
-    for kind, expected in ((bool, "true or false"), (str, "the name of a model, or empty for the program's own")):
-        if isinstance(default, kind):
-            if not isinstance(value, kind):
-                raise ConfigError(f"option `{name}` must be {expected}, got {value!r}")
-            return
-    whole = isinstance(default, int)
-    kinds: tuple[type, ...] = (int,) if whole else (int, float)
-    if least is None:
-        least = 1 if whole and name.startswith(("num_", "max_rounds")) else 0
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if number is None or not isinstance(number, kinds) or not number >= least:
-        expected = "a whole number" if whole else "a number"
-        raise ConfigError(f"option `{name}` must be {expected} of at least {least}, got {value!r}")
-
-
-def _check_stage(recipe: Recipe) -> None:
-    from reflective_rag.optimizers.stages import check_stage_name
-
-    check_stage_name(recipe.stage)
-
-
-def _check_metric(recipe: Recipe) -> None:
-    build_metric(recipe)
-
-
-def build_metric(recipe: Recipe) -> Any:
-    """The recipe's `AnswerMetric`."""
-    from reflective_rag.optimizers.metrics import metric
-
-    return metric(recipe.metric, **recipe.metric_options.model_dump())
-
-
-_CHECKS = {
-    "program": _check_program,
-    "program_options": _check_options,
-    "strategy": _check_strategy,
-    "stage": _check_stage,
-    "metric": _check_metric,
-}
-
-
 def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
     def absolute(name: str) -> str:
         if name == OWN or is_sample(name):
@@ -287,8 +194,10 @@ def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
         return f"{prefix}{(folder / path).resolve()}"
 
     names = {key: absolute(name) for key in ("train", "dev", "test") if (name := getattr(recipe.data, key))}
+    start = recipe.artifact
     return recipe.model_copy(
         update={
+            "artifact": start if not start or is_registered(start) else str((folder / start).resolve()),
             "data": recipe.data.model_copy(update=names),
             "corpus": tuple(absolute(name) for name in recipe.corpus),
         }

@@ -1,0 +1,141 @@
+"""What the shape of a recipe does not show: names and options that the library does not have."""
+
+from typing import TYPE_CHECKING, Any
+
+from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+from reflective_rag.signatures.spelling import check_name, did_you_mean
+
+if TYPE_CHECKING:
+    from reflective_rag.experiments.recipes import Recipe
+
+
+def problems(recipe: "Recipe") -> list[str]:
+    """All that cannot work, each under the key that has it."""
+    said = {key: _said(check, recipe) for key, check in _CHECKS.items()}
+    return [_at(key, problem) for key, problem in said.items() if problem]
+
+
+def _at(key: str, problem: str) -> str:
+    """A problem under the field of the recipe that has it: `program_options.theta`, where it begins with its name."""
+    inside = key == "program_options" and problem.startswith("`") and problem.count("`", 0, problem.find(":")) == 2
+    if problem.startswith("is missing"):
+        return f"`{key}` {problem}"
+    return f"`{key}.{problem[1:]}" if inside else f"`{key}`: {problem}"
+
+
+def _said(check: Any, recipe: "Recipe") -> str:
+    try:
+        check(recipe)
+    except ReflectiveRAGError as error:
+        return str(error)
+    return ""
+
+
+def program_of(recipe: "Recipe") -> str:
+    """Name of the program that is compiled: the recipe's own, or that of the artefact it starts from.
+
+    Raises:
+        ConfigError: Neither is given, or the two differ.
+        DataError: The artefact cannot be read.
+    """
+    from reflective_rag.experiments.registry import local_artefact
+    from reflective_rag.programs.artefacts import read_manifest
+
+    if recipe.artifact is None:
+        if not recipe.program:
+            raise ConfigError("is missing; give the name of one, or the `artifact` to start from")
+        return recipe.program
+    with local_artefact(recipe.artifact) as folder:
+        kept = read_manifest(folder).program
+    if recipe.program not in ("", kept):
+        raise ConfigError(
+            f"a compiled {kept!r}, and `program` says {recipe.program!r}; leave `program` out"
+        )
+    return kept
+
+
+def _check_program(recipe: "Recipe") -> None:
+    from reflective_rag.programs.registry import PROGRAMS
+
+    if recipe.artifact is None:
+        check_name("program", program_of(recipe), sorted(PROGRAMS))
+
+
+def _check_artifact(recipe: "Recipe") -> None:
+    if recipe.artifact is not None:
+        program_of(recipe)
+
+
+def _check_options(recipe: "Recipe") -> None:
+    from reflective_rag.experiments.systems import build_program
+    from reflective_rag.programs.registry import PROGRAMS
+
+    options = _named_options(recipe)
+    if recipe.artifact is None and recipe.program in PROGRAMS:  # else `_check_program` or loading says it
+        build_program(recipe.program, options)
+
+
+def _named_options(recipe: "Recipe") -> dict[str, Any]:
+    """`search` and `today` are arguments of a program, not settings of a recipe."""
+    for name in ("search", "today"):
+        if name in recipe.program_options:
+            raise ConfigError(f"`{name}` cannot be set in a recipe")
+    return recipe.program_options
+
+
+def _check_strategy(recipe: "Recipe") -> None:
+    from reflective_rag.optimizers.strategies import STRATEGIES
+
+    check_name("strategy", recipe.strategy, STRATEGIES)
+    chosen = STRATEGIES[recipe.strategy]
+    defaults, least = chosen.defaults, getattr(chosen, "least", {})
+    for name, value in recipe.strategy_options.items():
+        if name not in defaults:
+            known = ", ".join(f"`{key}`" for key in defaults) or "none"
+            meant = did_you_mean(name, defaults)
+            raise ConfigError(f"strategy {recipe.strategy!r} has no option {name!r}{meant or ';'} options: {known}")
+        _check_option(name, value, defaults[name], least.get(name))
+
+
+def _check_option(name: str, value: Any, default: Any, least: int | None) -> None:
+    """An option must be of the kind of its default; numbers are never negative, and sizes of a search at least 1."""
+    for kind, expected in ((bool, "true or false"), (str, "the name of a model, or empty for the program's own")):
+        if isinstance(default, kind):
+            if not isinstance(value, kind):
+                raise ConfigError(f"option `{name}` must be {expected}, got {value!r}")
+            return
+    whole = isinstance(default, int)
+    kinds: tuple[type, ...] = (int,) if whole else (int, float)
+    if least is None:
+        least = 1 if whole and name.startswith(("num_", "max_rounds")) else 0
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if number is None or not isinstance(number, kinds) or not number >= least:
+        expected = "a whole number" if whole else "a number"
+        raise ConfigError(f"option `{name}` must be {expected} of at least {least}, got {value!r}")
+
+
+def _check_stage(recipe: "Recipe") -> None:
+    from reflective_rag.optimizers.stages import check_stage_name
+
+    check_stage_name(recipe.stage)
+
+
+def _check_metric(recipe: "Recipe") -> None:
+    build_metric(recipe)
+
+
+def build_metric(recipe: "Recipe") -> Any:
+    """The recipe's `AnswerMetric`."""
+    from reflective_rag.optimizers.metrics import metric
+
+    return metric(recipe.metric, **recipe.metric_options.model_dump())
+
+
+_CHECKS = {
+    "program": _check_program,
+    "artifact": _check_artifact,
+    "program_options": _check_options,
+    "strategy": _check_strategy,
+    "stage": _check_stage,
+    "metric": _check_metric,
+}
