@@ -25,7 +25,7 @@ from reflective_rag.programs.lm.capped import SpendingCap
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.searching import SearchHandle
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Passage
 
 
@@ -133,9 +133,7 @@ def prepare(
     """
     checks = Preflight()
     data = _load(recipe, checks)
-    program = checks.run(
-        lambda: any_system(recipe.artifact or recipe.program, model, options=recipe.program_options).program
-    )
+    program = checks.run(partial(_program, recipe, model))
     chosen = checks.run(partial(_strategy, recipe, program)) if program else None
     others = checks.run(lambda: other_models(chosen[1] if chosen else {}, model, cap)) or {}
     checks.run(lambda: check_output(out))
@@ -159,6 +157,17 @@ def prepare(
     finally:
         if search is not None:
             search.close()
+
+
+def _program(recipe: Recipe, model: Model) -> RagModule:
+    """A fresh program, or the compiled one that the recipe goes on from."""
+    program = any_system(recipe.artifact or recipe.program, model, options=recipe.program_options).program
+    if program.name != recipe.program:
+        raise ConfigError(
+            f"`program` of the recipe is {recipe.program!r}, but the artefact `{recipe.artifact}` holds a "
+            f"{program.name!r}; name that one"
+        )
+    return program
 
 
 def _strategy(recipe: Recipe, program: RagModule) -> tuple[Strategy, dict[str, Any]]:

@@ -18,8 +18,6 @@ def problems(recipe: "Recipe") -> list[str]:
 def _at(key: str, problem: str) -> str:
     """A problem under the field of the recipe that has it: `program_options.theta`, where it begins with its name."""
     inside = key == "program_options" and problem.startswith("`") and problem.count("`", 0, problem.find(":")) == 2
-    if problem.startswith("is missing"):
-        return f"`{key}` {problem}"
     return f"`{key}.{problem[1:]}" if inside else f"`{key}`: {problem}"
 
 
@@ -31,39 +29,10 @@ def _said(check: Any, recipe: "Recipe") -> str:
     return ""
 
 
-def program_of(recipe: "Recipe") -> str:
-    """Name of the program that is compiled: the recipe's own, or that of the artefact it starts from.
-
-    Raises:
-        ConfigError: Neither is given, or the two differ.
-        DataError: The artefact cannot be read.
-    """
-    from reflective_rag.experiments.registry import local_artefact
-    from reflective_rag.programs.artefacts import read_manifest
-
-    if recipe.artifact is None:
-        if not recipe.program:
-            raise ConfigError("is missing; give the name of one, or the `artifact` to start from")
-        return recipe.program
-    with local_artefact(recipe.artifact) as folder:
-        kept = read_manifest(folder).program
-    if recipe.program not in ("", kept):
-        raise ConfigError(
-            f"a compiled {kept!r}, and `program` says {recipe.program!r}; leave `program` out"
-        )
-    return kept
-
-
 def _check_program(recipe: "Recipe") -> None:
     from reflective_rag.programs.registry import PROGRAMS
 
-    if recipe.artifact is None:
-        check_name("program", program_of(recipe), sorted(PROGRAMS))
-
-
-def _check_artifact(recipe: "Recipe") -> None:
-    if recipe.artifact is not None:
-        program_of(recipe)
+    check_name("program", recipe.program, sorted(PROGRAMS))
 
 
 def _check_options(recipe: "Recipe") -> None:
@@ -71,7 +40,7 @@ def _check_options(recipe: "Recipe") -> None:
     from reflective_rag.programs.registry import PROGRAMS
 
     options = _named_options(recipe)
-    if recipe.artifact is None and recipe.program in PROGRAMS:  # else `_check_program` or loading says it
+    if recipe.artifact is None and recipe.program in PROGRAMS:  # else loading or `_check_program` says it
         build_program(recipe.program, options)
 
 
@@ -133,7 +102,6 @@ def build_metric(recipe: "Recipe") -> Any:
 
 _CHECKS = {
     "program": _check_program,
-    "artifact": _check_artifact,
     "program_options": _check_options,
     "strategy": _check_strategy,
     "stage": _check_stage,

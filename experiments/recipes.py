@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from reflective_rag.data.datasets.names import PATHS, is_data_set
-from reflective_rag.experiments.recipe_checks import problems, program_of
+from reflective_rag.experiments.recipe_checks import problems
 from reflective_rag.experiments.registry import is_registered
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.spelling import did_you_mean
@@ -54,10 +54,9 @@ class Recipe(_Table):
     """One compile. Unknown keys are refused; the keys are explained in the bundled recipes."""
 
     name: str = Field(pattern=r"^[\w.-]+$")
-    program: str = ""
-    """Name of the program; may be left out where an artefact is started from, which has one."""
+    program: str
     artifact: str | None = None
-    """Folder of a compiled program to go on from, in place of a fresh one (or `models:/NAME@ALIAS`)."""
+    """Folder of such a program, compiled, to go on from in place of a fresh one (or `models:/NAME@ALIAS`)."""
     strategy: str
     data: DataFiles
     program_options: dict[str, Any] = Field(default_factory=dict)
@@ -111,7 +110,7 @@ def load_recipe(source: str | Path) -> Recipe:
     recipe = _with_absolute_paths(recipe, path.parent)
     if found := problems(recipe):
         raise ConfigError("\n  ".join([f"the recipe `{path}` cannot work:", *found]))
-    return recipe.model_copy(update={"program": program_of(recipe)})
+    return recipe
 
 
 def is_sample(name: str) -> bool:
