@@ -150,8 +150,9 @@ def _tracking(uri: str) -> Finding | str:
 
 
 def _index(address: str) -> str:
-    from reflective_rag.data.retrieval import open_retriever
+    from reflective_rag.data.retrieval import LanceRetriever, open_retriever
 
     with open_retriever(address) as retriever:
         count = retriever.count()
-        return f"{count} passages, {retriever.mode} search{'. ' if retriever.note else ''}{retriever.note}"
+        dense = retriever.vector_index() if isinstance(retriever, LanceRetriever) else None
+        return ". ".join(filter(None, [f"{count} passages, {retriever.mode} search", str(dense or ""), retriever.note]))

@@ -1,6 +1,7 @@
 """`reflective-rag`: the command line. Errors are one line on stderr; what a command returns goes to stdout.
 
-Exit codes: 0 done, 1 something is wrong that `doctor` found or that is a fault of ours, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 something is wrong that `doctor` found or that is a fault of ours, 2 bad input or nothing to work
+with (no model, no corpus that can be searched), 130 interrupted, 141 whoever read the output has gone.
 """
 
 import errno
@@ -18,6 +19,7 @@ from typing import Annotated, Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("RUST_LOG", "error")
+os.environ.setdefault("LANCEDB_LOG", "error")  # a variable of its own, for the same
 if not sys.stderr.isatty():  # progress bars of libraries are noise in a file
     os.environ.setdefault("TQDM_DISABLE", "1")
 
@@ -62,6 +64,9 @@ class _Group(PlainHelp, TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
+        from reflective_rag.experiments.console import speak
+
+        speak("en")  # a command that knows better says so
         with logging_restored(), _one_line_errors(ctx):
             value = super().invoke(ctx)
             sys.stdout.flush()
@@ -115,10 +120,9 @@ def _is_signal(error: Exception) -> bool:
 def _fail(ctx: Any, message: str, code: int, debug: bool) -> None:
     if debug:
         raise  # noqa: PLE0704 - called from an except block only: the traceback was asked for
-    from reflective_rag.data.secrets import scrub
-    from reflective_rag.experiments.console import err
+    from reflective_rag.experiments.console import err, said
 
-    err.print(f"error: {scrub(message)}", style="red", markup=False)
+    err.print(said("error", message), style="red", markup=False)
     ctx.exit(code)
 
 

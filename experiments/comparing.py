@@ -175,11 +175,13 @@ def check_form(
     runs: Sequence[str] | None,
     experiment: str | None,
     exports: Mapping[str, Any],
+    asking: Mapping[str, Any] | None = None,
 ) -> bool:
     """Whether runs of MLflow are to be compared, rather than systems on data.
 
     Args:
         exports: Switches that only a leaderboard has, with their values.
+        asking: Those that only programs on data have, with their values.
 
     Raises:
         ConfigError: It cannot be told which, or something is missing.
@@ -188,6 +190,10 @@ def check_form(
         if data:
             raise ConfigError(
                 "a leaderboard of runs asks nothing: leave out `--data`, or name programs to compare on it"
+            )
+        if given := [name for name, value in (asking or {}).items() if value]:
+            raise ConfigError(
+                f"a leaderboard of runs asks nothing: {' and '.join(f'`{name}`' for name in given)} does nothing there"
             )
         return True
     if not systems:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from rich.cells import cell_len
@@ -16,6 +17,8 @@ from rich.table import Table
 
 from reflective_rag.data.secrets import scrub
 from reflective_rag.experiments.fitting import fits, fitted, folded
+from reflective_rag.signatures.chinese import LABELS, in_chinese
+from reflective_rag.signatures.text import Language
 
 
 class _Console(Console):
@@ -69,10 +72,24 @@ def print_whole(table: Table) -> None:
         out.print(line, style="dim", markup=False)
 
 
+_language: ContextVar[Language] = ContextVar("reflective_rag_language", default="en")
+
+
+def speak(language: Language) -> None:
+    """Say errors and notes of this command in that language, where there are words for them."""
+    _language.set(language)
+
+
+def said(label: str, text: str) -> str:
+    """An error or a note as it is printed: `error: …`, or in Chinese."""
+    text = scrub(text)
+    return f"{label}: {text}" if _language.get() == "en" else f"{LABELS[label]}{in_chinese(text)}"
+
+
 def note(text: str) -> None:
     """Something the user should know, on stderr."""
     if text:
-        err.print(f"note: {scrub(text)}", style="yellow", markup=False)
+        err.print(said("note", text), style="yellow", markup=False)
 
 
 @contextlib.contextmanager

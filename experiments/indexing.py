@@ -5,9 +5,18 @@ from contextlib import closing
 from typing import Any
 
 from reflective_rag.data.datasets import is_data_set
-from reflective_rag.data.files import Indexer, IndexReport, Manifest, Source, manifest_path, parse_source
+from reflective_rag.data.files import (
+    Indexer,
+    IndexReport,
+    Manifest,
+    Source,
+    drop_source,
+    holds_source,
+    manifest_path,
+    parse_source,
+)
 from reflective_rag.data.files.sources import DATASETS
-from reflective_rag.data.retrieval import open_retriever
+from reflective_rag.data.retrieval import LanceRetriever, open_retriever
 from reflective_rag.experiments.console import Report
 from reflective_rag.experiments.corpora import load_passages
 from reflective_rag.experiments.recipes import OWN, is_address, is_sample
@@ -20,6 +29,8 @@ def index_sources(
     names: Sequence[str], to: str, *, embedder: str, everything: bool, max_mb: int, bar: Report
 ) -> tuple[IndexReport, dict[str, Any]]:
     """Index every source; the report, and `count`, `mode` and `note` of the index.
+
+    `dense` is its `VectorIndex` (none without vectors), `searched` the same in words.
 
     Raises:
         ConfigError: A name or the address cannot work.
@@ -46,6 +57,30 @@ def index_sources(
             why = "".join(f"\n  {line}" for line in report.lines())
             raise DataError(f"{', '.join(map(repr, names))} hold no passages at all; there is nothing to index{why}")
         _tell_refused(report, to)
+        dense = index.vector_index() if isinstance(index, LanceRetriever) else None
+        about = {"count": index.count(), "mode": index.mode, "note": index.note}
+        return report, {**about, "dense": dense._asdict() if dense else None, "searched": str(dense or "")}
+
+
+def drop_sources(names: Sequence[str], to: str) -> tuple[IndexReport, dict[str, Any]]:
+    """Take every source out of the index; the report, and `count`, `mode` and `note` of the index.
+
+    Raises:
+        ConfigError: The address cannot work.
+        DataError: There is no such index, it does not know what it was made from, or holds nothing of a source; the
+            sources before that one are out.
+    """
+    _refuse_memory(to)
+    with open_retriever(to) as index:
+        if not manifest_path(to).is_file():
+            raise DataError(
+                f"it is not known what {to!r} was made from: its list of sources would be `{manifest_path(to)}`, on "
+                "the machine that indexes. Run it there, or index again into a new place."
+            )
+        report = IndexReport()
+        with closing(Manifest(manifest_path(to))) as manifest:
+            for name in dict.fromkeys(names):
+                drop_source(index, manifest, name, report, known=_is_known)
         return report, {"count": index.count(), "mode": index.mode, "note": index.note}
 
 
@@ -59,10 +94,29 @@ def _checked(names: Sequence[str], to: str) -> list[Source]:
         raise ConfigError(
             f"{', '.join(map(repr, refused))} cannot be indexed; expected files, folders, `datasets:NAME`, or `sample`"
         )
+    _refuse_memory(to)
+    sources = [Source(name, name, name, None) if _is_known(name) else _parsed(name, to) for name in names]
+    return list({source.root: source for source in sources}.values())
+
+
+def _parsed(name: str, to: str) -> Source:
+    """The source of that name. One that is gone, but not from the index, is said to be there."""
+    try:
+        return parse_source(name)
+    except DataError as error:
+        if not manifest_path(to).is_file():
+            raise
+        with closing(Manifest(manifest_path(to))) as manifest:
+            if not holds_source(manifest, name):
+                raise
+        raise DataError(
+            f"{error} What the index has of it stays; `reflective-rag index {name} --drop --to {to}` removes it."
+        ) from None
+
+
+def _refuse_memory(to: str) -> None:
     if to.startswith("memory:"):
         raise ConfigError("`--to memory:` would be gone at once; expected `local:PATH` or `weaviate://HOST/Collection`")
-    sources = [Source(name, name, name, None) if _is_known(name) else parse_source(name) for name in names]
-    return list({source.root: source for source in sources}.values())
 
 
 def _tell_refused(report: IndexReport, to: str) -> None:

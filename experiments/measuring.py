@@ -8,13 +8,16 @@ from typing import Any
 from reflective_rag import __version__
 from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
+from reflective_rag.experiments.models import first_line
 from reflective_rag.experiments.reporting import scored_summary
+from reflective_rag.experiments.rows import found_nothing_to_search
 from reflective_rag.experiments.systems import System
 from reflective_rag.experiments.warming import warm_up
 from reflective_rag.optimizers.evaluation import Evaluation, Program, Row, evaluate
 from reflective_rag.optimizers.metrics import metric as build_metric
 from reflective_rag.programs.module import RagModule
-from reflective_rag.signatures.errors import ContractError
+from reflective_rag.programs.searching import SearchHandle
+from reflective_rag.signatures.errors import ContractError, DataError
 
 Progress = Callable[[str, int, int], object]
 
@@ -47,7 +50,23 @@ def measure(
     if waiting and program_for is None:
         warm_up(system.program.search if system.program.needs_search else None, waiting)
     how: dict[str, Any] = {"num_threads": threads, "on_result": on_result, "done": done, "program_for": program_for}
-    return evaluate(system.program, records, metric=score, **how)
+    evaluation = evaluate(system.program, records, metric=score, **how)
+    if evaluation.rows and all(map(found_nothing_to_search, evaluation.rows)):
+        raise no_search(_reason(system.program.search, records[0].question))
+    return evaluation
+
+
+def no_search(reason: str) -> DataError:
+    """The error for a corpus in which no search could be made at all: scores of that would be scores of nothing."""
+    return DataError(f"no search could be made: {reason.rstrip('.')}. Mend the corpus or the index, and run it again")
+
+
+def _reason(search: SearchHandle, question: str) -> str:
+    try:
+        search(question, 1)
+    except Exception as error:  # noqa: BLE001 - a retriever may raise anything; it is told, not handled
+        return first_line(error)
+    return "the retriever failed at every question"
 
 
 def summary_of(evaluation: Evaluation, metric: str | None) -> dict[str, Any]:

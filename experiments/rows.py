@@ -17,6 +17,16 @@ from reflective_rag.signatures.errors import DataError
 _ABOUT = "about"
 
 
+def is_finished(row: Row) -> bool:
+    """Whether a row need not be asked again: nothing raised, and the retriever was there for a first search."""
+    return row.error is None and not found_nothing_to_search(row)
+
+
+def found_nothing_to_search(row: Row) -> bool:
+    """Whether the retriever failed at once, so that the answer, if any, stands on nothing that was retrieved."""
+    return row.stop_reason == "retriever_error" and not row.read_tokens
+
+
 class Rows:
     """Rows in cells, for as long as the process lives.
 
@@ -37,7 +47,7 @@ class Rows:
 
     def add(self, row: Row, cell: str = "") -> None:
         """Keep a row."""
-        if row.error is None:
+        if is_finished(row):
             self.cell(cell)[row.record_id] = row
 
 
@@ -132,7 +142,7 @@ class RowFile(Rows):
                     f"`{self.path}:{number}` is {what}. Remove that line, and its question is asked again. "
                     f"{self._other} to begin anew."
                 ) from None
-            if row.error is None:
+            if is_finished(row):
                 self.cell(cell)[row.record_id] = row
 
 

@@ -162,7 +162,7 @@ def parse_options(words: Sequence[str] | None, **named: Any) -> dict[str, Any]:
             holder[inner] = json.loads(value)
         except ValueError:
             holder[inner] = value
-    if reserved := {"search", "today", "scorers", "fallback_search"} & options.keys():
+    if reserved := {"search", "today", "scorers", "fallback_search", "gap_search"} & options.keys():
         names = ", ".join(map(repr, sorted(reserved)))
         raise ConfigError(
             f"`--option` cannot set {names}: an object of Python's; `critic_models.relevance=…` takes names"

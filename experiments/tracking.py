@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reflective_rag.experiments.tracking_leaderboard import leaderboard
+from reflective_rag.experiments.tracking_processes import close_killed
 from reflective_rag.experiments.tracking_recorder import Recorder
 from reflective_rag.experiments.tracking_run import TrackedRun, closing
 from reflective_rag.experiments.tracking_secrets import Scrubber
@@ -46,6 +47,8 @@ def tracked(
 ) -> Iterator[TrackedRun]:
     """Open a run, give it to the block, and close it: FINISHED, FAILED on an exception, KILLED on Ctrl-C.
 
+    Runs of the experiment whose process was killed (on this machine, see `tracking_processes`) are closed as KILLED
+    first.
     An exception passes through; the tags `error.type` and `error.message` (its first line) keep it. Once the run is
     open, what the store does not take is counted in `TrackedRun.lost` and told once; it never stops the block.
 
@@ -83,6 +86,7 @@ def _start(name: str, experiment: str, uri: str) -> tuple[TrackedRun, Recorder]:
     address = parse_address(uri)
     client = open_store(address)
     recorder = Recorder(client, experiment_id(client, Scrubber().text(experiment), address))
+    recorder.attempt("the end of runs that were killed", lambda: close_killed(client, recorder.experiment))
     with refusals(address), quiet_mlflow():
         run_id = recorder.create(name, _active_run(client))
     return TrackedRun(recorder, run_id), recorder

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reflective_rag.experiments.tracking_checks import reason
+from reflective_rag.experiments.tracking_processes import process_tags
 from reflective_rag.experiments.tracking_secrets import Scrubber
 from reflective_rag.experiments.tracking_store import quiet_mlflow
 
@@ -29,7 +30,7 @@ class Recorder:
     def __init__(self, client: "MlflowClient", experiment: str) -> None:
         self.client = client
         self.lost = 0
-        self._experiment = experiment
+        self.experiment = experiment
         self._lock = threading.Lock()
         self._rests_until = 0.0
 
@@ -65,10 +66,10 @@ class Recorder:
 
     def create(self, name: str, parent: str | None) -> str:
         """Open a run, nested in `parent`, and return its id. Raises what MLflow raises."""
-        tags = {"mlflow.source.name": "reflective-rag", "mlflow.source.type": "LOCAL"}
+        tags = {"mlflow.source.name": "reflective-rag", "mlflow.source.type": "LOCAL", **process_tags()}
         if parent:
             tags["mlflow.parentRunId"] = parent
-        run = self.client.create_run(self._experiment, tags=tags, run_name=Scrubber().text(name)[:250])
+        run = self.client.create_run(self.experiment, tags=tags, run_name=Scrubber().text(name)[:250])
         return str(run.info.run_id)
 
     def end(self, run_id: str, status: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from reflective_rag.data.secrets import REMOVED, environment_secrets, scrub
+from reflective_rag.data.secrets import REMOVED, environment_secrets, scrub, without_secrets
 
 # Compared with the name in lower case without separators, so that api_key, apiKey, X-Api-Key and lm.api_key are one.
 _CREDENTIAL = re.compile(
@@ -43,13 +43,14 @@ class Scrubber:
         return self._scrubbed(plain(value), name)
 
     def file(self, path: Path) -> bytes | None:
-        """The content without secrets of the environment, or None when the file holds none and can stay as it is."""
-        if not self._secrets:
-            return None
+        """The content without secrets, or None when the file holds none and can stay as it is."""
         content = path.read_bytes()
-        clean = content
-        for secret in self._secrets:
-            clean = clean.replace(secret.encode(), REMOVED.encode())
+        try:
+            clean = without_secrets(content.decode(), self._secrets).encode()
+        except UnicodeDecodeError:  # a picture, say: the values alone can be looked for
+            clean = content
+            for secret in self._secrets:
+                clean = clean.replace(secret.encode(), REMOVED.encode())
         return None if clean == content else clean
 
     def _scrubbed(self, value: Any, name: str) -> Any:

@@ -159,7 +159,10 @@ class AgenticRAG(RagModule):
             if not state.took(outcome):
                 continue
             draft = draft_of(outcome, reading.passages)
-            state.unread(1 if draft is None else draft.unreadable)
+            if draft is None:
+                state.unread_answer()
+            else:
+                state.unread(draft.unreadable)
             state.answers[number] = draft or Draft(answer="")
 
     def _rewrite(self, state: AgenticState, numbers: Sequence[int]) -> Substeps[dict[int, str]]:

@@ -11,12 +11,14 @@ everything before it changes anything.
 import hashlib
 import json
 import logging
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from reflective_rag.data.secrets import map_texts, without_secrets
 from reflective_rag.programs.artefact_files import MISSES, PAUSE, write_file, write_folder
 from reflective_rag.programs.artefact_fit import check_fit, check_options, override_controls
 from reflective_rag.programs.artefact_manifest import (
@@ -59,8 +61,8 @@ def save_program(
 ) -> Path:
     """Write a program as an artefact folder, replacing an older artefact there.
 
-    Of a model only its name is written, never an API key. A calibration in use is kept where it still holds: not
-    after a compile has changed what it was fitted on.
+    Of a model only its name is written, never an API key; nor one that stands in a demo. A calibration in use is kept
+    where it still holds: not after a compile has changed what it was fitted on.
 
     Raises:
         ConfigError: `folder` exists and is not an artefact, or the program cannot be built again from one.
@@ -68,27 +70,32 @@ def save_program(
     """
     from reflective_rag.programs.registry import PROGRAMS
 
+    if not isinstance(program, RagModule):
+        raise ConfigError(f"`program` must be a program such as `ReflectiveRAG()`, got {program!r:.80}")
     if program.name not in PROGRAMS:
         raise ConfigError(
             f"{type(program).__name__} cannot be kept as an artefact: what it is built from (your own callables, say) "
             'cannot be written to a file. Keep its compiled state with `program.save("state.json")`, and put it back '
             'with `.load("state.json")` on a program that you build as before'
         )
-    target = Path(folder)
+    target = _folder(folder)
+    if not isinstance(model, str):
+        raise ConfigError(f"`model` must be the name of a model, got {model!r:.80}")
+    _check_notes(data=data, scores=scores, notes=notes)
     if not _is_free(target):
         raise ConfigError(f"`{target}` exists and is not an artefact; choose another folder, or remove it")
-    text = json.dumps(state_of(program), ensure_ascii=False, indent=2, sort_keys=True)
+    text = json.dumps(map_texts(state_of(program), without_secrets), ensure_ascii=False, indent=2, sort_keys=True)
     manifest = Manifest(
         schema_version=ARTEFACT_VERSION,
         program=program.name,
-        settings=program.settings.model_dump(mode="json", exclude_defaults=True),
+        settings=map_texts(program.settings.model_dump(mode="json", exclude_defaults=True), without_secrets),
         signatures=program_fingerprints(program),
         versions=library_versions(),
         digest=_digest(text.encode("utf-8", "backslashreplace")),
-        model=model,
-        data=dict(data or {}),
-        scores=dict(scores or {}),
-        notes=dict(notes or {}),
+        model=without_secrets(model),
+        data=map_texts(dict(data or {}), without_secrets),
+        scores=map_texts(dict(scores or {}), without_secrets),
+        notes=map_texts(dict(notes or {}), without_secrets),
         calibration=_calibration_of(program),
     )
     try:
@@ -97,6 +104,24 @@ def save_program(
     except OSError as error:
         raise DataError(f"the artefact cannot be written to `{target}`: {error.strerror or error}") from None
     return target
+
+
+def _folder(folder: object) -> Path:
+    """The folder as a path. Raises `ConfigError` for anything else."""
+    if not isinstance(folder, str | os.PathLike):
+        raise ConfigError(f"`folder` must be the path of an artefact's folder, got {folder!r:.80}")
+    return Path(folder)
+
+
+def _check_notes(**parts: object) -> None:
+    """Raise `ConfigError` for what a manifest cannot keep beside the program."""
+    for name, part in parts.items():
+        if part is not None and not isinstance(part, Mapping):
+            raise ConfigError(f"`{name}` must be a dict, got {part!r:.80}")
+        try:
+            json.dumps(dict(part or {}))
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"`{name}` must be plain JSON values: {error}") from None
 
 
 def set_calibration(folder: str | Path, calibration: Calibration | None) -> Path:
@@ -181,6 +206,7 @@ def load_program(
     """
     from reflective_rag.programs.registry import make_program
 
+    _folder(folder)
     check_options(options)
     manifest, state = read_state(folder)
     path = Path(folder) / PROGRAM

@@ -15,7 +15,7 @@ from reflective_rag.programs import drivers
 from reflective_rag.programs.judgements import gaps_of, judgement_of
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.material import Reading, reading_ask
-from reflective_rag.programs.module import check_question
+from reflective_rag.programs.module import as_day, check_question
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.reading import read_choice
 from reflective_rag.programs.scorers.handle import Scorers
@@ -101,6 +101,8 @@ class EvidenceAssessor(dspy.Module):
         relevant_at: float = RELEVANT,
     ) -> None:
         super().__init__()
+        if controls is not None and not isinstance(controls, Controls):
+            raise ConfigError(f"`controls` must be the `Controls` of a loop, got {controls!r:.80} (else `weights`)")
         if mode not in ("paired", "separate", "rules", "fused"):
             raise ConfigError(f"`mode` must be one of 'paired', 'separate', 'rules', got {mode!r}")
         asked = {"critics": critics or {}, "fallback": fallback, "relevant_at": relevant_at}
@@ -109,7 +111,7 @@ class EvidenceAssessor(dspy.Module):
         self.soft_verdicts = settings.soft_verdicts
         self.fallback = settings.fallback
         self.relevant_at = settings.relevant_at
-        self.scorers = scorers if isinstance(scorers, Scorers) else Scorers(own=scorers)
+        self.scorers = scorers if isinstance(scorers, Scorers) else Scorers(own=scorers or {})
         self.backends = backends_of(mode, settings.critics)
         self.insists = {name for name in JUDGED if getattr(settings.critics, name) == "lm"}
         """Judgements that were expressly given to a language model: without one, the result says where they fell."""
@@ -182,7 +184,7 @@ class EvidenceAssessor(dspy.Module):
             question=question,
             passages=pool.for_reading(len(items), {}),
             requirements=(),
-            today=today or date.today(),
+            today=as_day(today) or date.today(),
             passage_chars=2400,
         )
 

@@ -11,7 +11,7 @@ from reflective_rag.programs.judgements import support_of
 from reflective_rag.programs.run_state import RunState
 from reflective_rag.programs.state import LoopState
 from reflective_rag.programs.steps import Ask, ScoreOutcome, Substeps, answered
-from reflective_rag.programs.verdicts import NO_MODEL, UNREADABLE
+from reflective_rag.programs.verdicts import LIMIT_REACHED, NO_MODEL, UNREADABLE
 from reflective_rag.signatures.errors import ReflectiveRAGError
 from reflective_rag.signatures.text import normalize
 from reflective_rag.signatures.types import Backend, Citation, ClaimSupport, Draft, Fallback, Support
@@ -116,7 +116,7 @@ def _by_model(program: Any, state: LoopState, claims: Sequence[str], found: dict
         verdict = support_of(outcome, claim, reading.passages)
         if verdict.support is None:
             state.unread(outcome.fields is not None)
-            failed = failed or outcome.error or ("" if outcome.refused else UNREADABLE)
+            failed = failed or outcome.error or (LIMIT_REACHED if outcome.refused else UNREADABLE)
             continue
         problem = "" if normalize(verdict.problem) in ("none", "无", "没有") else verdict.problem
         found[claim] = verdict.model_copy(update={"problem": problem})
@@ -132,7 +132,7 @@ def _by_scorer(program: Any, state: LoopState, claims: Sequence[str], found: dic
     for claim, outcome in zip(claims, outcomes, strict=True):
         assert isinstance(outcome, ScoreOutcome)
         if outcome.scores is None:
-            failed = failed or outcome.error
+            failed = failed or outcome.error or (LIMIT_REACHED if outcome.refused else "")
             continue
         try:
             found[claim] = scorers.support(state.question, claim, passages, outcome)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from reflective_rag.programs.claims import split_claims
 from reflective_rag.programs.rules.deciding import yes_or_no
@@ -72,9 +73,13 @@ class Sources:
     """The passages of one question, cut into sentences and made ready once for all claims."""
 
     def __init__(self, question: str, passages: Sequence[Passage]) -> None:
-        self._evidence = gather(analyse(question), passages)
+        self._question, self._passages = question, passages
         self._texts: dict[int, list[Text]] = {}
         self._ranks: dict[tuple[str, int], list[int]] = {}
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return gather(analyse(self._question), self._passages)
 
     def citations(self, claim: str, named: Sequence[str]) -> tuple[Citation, ...]:
         """One citation for each named passage that carries the claim, else one of the first passage that does."""

@@ -21,7 +21,7 @@ from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.plain import plain_result, take_answer
 from reflective_rag.programs.pool import UNGRADED
 from reflective_rag.programs.rewriting import keywords, rewrite_ask, rewritten
-from reflective_rag.programs.scorers.handle import OWN, Scorers
+from reflective_rag.programs.scorers.handle import OWN, Scorers, check_models, check_own
 from reflective_rag.programs.searching import SearchFunction, SearchHandle
 from reflective_rag.programs.settings import build
 from reflective_rag.programs.steps import Search, SearchOutcome, Steps, Substeps, ask
@@ -65,10 +65,11 @@ class CorrectiveRAG(RagModule):
             options["second_source"] = "own"
         settings = build(CorrectiveSettings, options)
         if scorers:
-            names = settings.critic_models.model_copy(update=dict.fromkeys(scorers, OWN))
+            names = settings.critic_models.model_copy(update=dict.fromkeys(check_own(scorers), OWN))
             settings = settings.model_copy(update={"critic_models": names})
         self.settings = settings
         self.second = SearchHandle(fallback_search)
+        check_models(settings)
         self.scorers = Scorers(settings.critic_models, scorers)
         self.critic: Backend = settings.critic or ("rules" if settings.mode == "rules" else "lm")
         thresholds(settings, self.critic)

@@ -6,9 +6,10 @@ on thread timing: outcomes come back, and traces are merged, in step order.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
-from concurrent.futures import wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import dspy
@@ -16,10 +17,14 @@ import dspy
 from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.programs.asking import AskRun
 from reflective_rag.programs.ledger import Ledger
+from reflective_rag.programs.rules.deadline import within
 from reflective_rag.programs.running import Run, ajob, job, late, prepare
 from reflective_rag.programs.searching import SearchHandle
-from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, Step, Steps, Write
+from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, SearchOutcome, Step, Steps, Write
 from reflective_rag.signatures.types import Result, Round
+
+MUCH_TEXT = 8_000
+"""Characters found so far from which what rules do between the steps leaves the event loop: some ten milliseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ def _events(
     steps: Steps, search: SearchHandle, ledger: Ledger, observe: Callable[[Step, Outcome], None] | None = None
 ) -> Iterator[Event]:
     try:
-        batch = next(steps)
+        batch = _go_on(steps, None, ledger)
         while True:
             yield from _starting(batch)
             outcomes = _run_batch(batch, search, ledger)
@@ -73,7 +78,7 @@ def _events(
                 for step, outcome in zip(batch, outcomes, strict=True):
                     observe(step, outcome)
             yield from _finished(batch)
-            batch = steps.send(outcomes)
+            batch = _go_on(steps, outcomes, ledger)
     except StopIteration as stop:
         ledger.close()
         yield Event(kind="result", result=stop.value)
@@ -92,20 +97,60 @@ async def arun(steps: Steps, search: SearchHandle, ledger: Ledger) -> Result:
 
 async def astream(steps: Steps, search: SearchHandle, ledger: Ledger) -> AsyncIterator[Event]:
     """The events of `stream`, on the event loop."""
+    loop = _OnLoop(steps, ledger)
     try:
-        batch = next(steps)
-        while True:
+        batch = await loop.go_on(None)
+        while batch is not None:
             for event in _starting(batch):
                 yield event
             outcomes = await _arun_batch(batch, search, ledger)
             for event in _finished(batch):
                 yield event
-            batch = steps.send(outcomes)
-    except StopIteration as stop:
+            batch = await loop.go_on(outcomes)
         ledger.close()
-        yield Event(kind="result", result=stop.value)
+        yield Event(kind="result", result=loop.result)
     finally:
-        steps.close()
+        loop.close()
+
+
+def _go_on(steps: Steps, outcomes: list[Outcome] | None, ledger: Ledger) -> Sequence[Step]:
+    """The next steps; the rules that are at work in between know when the time is up."""
+    with within(None if ledger.seconds_left() is None else ledger.seconds_to_limit):
+        return next(steps) if outcomes is None else steps.send(outcomes)
+
+
+class _OnLoop:
+    """A loop's generator on an event loop: it goes on in a thread where rules have much to read in between."""
+
+    def __init__(self, steps: Steps, ledger: Ledger) -> None:
+        self.steps, self.ledger = steps, ledger
+        self.result: Any = None
+        self._found = 0
+        self._running: Future[Sequence[Step] | None] | None = None
+
+    async def go_on(self, outcomes: list[Outcome] | None) -> Sequence[Step] | None:
+        """The next steps; None at the end, when `result` is there."""
+        for outcome in outcomes or ():
+            if isinstance(outcome, SearchOutcome):
+                self._found += sum(len(passage.text) for passage in outcome.passages)
+        if self._found < MUCH_TEXT:
+            return self._next(outcomes)
+        self._running = in_daemon_thread(partial(self._next, outcomes))
+        return await asyncio.wrap_future(self._running)
+
+    def _next(self, outcomes: list[Outcome] | None) -> Sequence[Step] | None:
+        try:
+            return _go_on(self.steps, outcomes, self.ledger)
+        except StopIteration as stop:  # no future can carry it
+            self.result = stop.value
+            return None
+
+    def close(self) -> None:
+        """Close the generator; where it is still at work in its thread (the caller gave up), when it has ended."""
+        if self._running is None or self._running.done():
+            self.steps.close()
+        else:
+            self._running.add_done_callback(lambda _: self.steps.close())
 
 
 def replay(steps: Steps, outcomes: Callable[[Step], Outcome]) -> Result:

@@ -6,7 +6,6 @@ from reflective_rag.programs.checking import WORST_FIRST, Checked, check
 from reflective_rag.programs.disputes import follows_older, other_value
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.messages import (
-    WARNING_OF_STOP,
     abstention,
     claims_detail,
     conflict_detail,
@@ -16,7 +15,7 @@ from reflective_rag.programs.messages import (
 )
 from reflective_rag.programs.noise import redundancy
 from reflective_rag.programs.run_state import BUDGET_STOPS
-from reflective_rag.programs.scoring import RELEVANT, confidence, stale, unresolved
+from reflective_rag.programs.scoring import RELEVANT, confidence, is_enough, stale, unresolved
 from reflective_rag.programs.state import LoopState
 from reflective_rag.programs.steps import Ask, Steps, Substeps, ask
 from reflective_rag.signatures.types import (
@@ -26,9 +25,9 @@ from reflective_rag.signatures.types import (
     StopReason,
     WarningCode,
 )
-from reflective_rag.signatures.wording import phrase
+from reflective_rag.signatures.wording import Phrase, phrase
 
-_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded"})
+_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded", "budget_exhausted"})
 """Warnings that make a result degraded even where the evidence sufficed."""
 
 NOISY = 0.2
@@ -51,6 +50,8 @@ def conclude(program: Any, state: LoopState) -> Substeps[Checked]:
     if not draft.answer and (state.stop == "model_error" or state.stop.startswith("budget")):
         draft = state.rules_draft()
         state.warn("rules_only")
+        if state.stop != "model_error":
+            state.instead["answer"] = "rules"
     checked = yield from check(program, state, draft)
     if checked.failing and program.uses_model() and hasattr(program, "repair"):
         checked = yield from _repair(program, state, checked)
@@ -72,7 +73,7 @@ def _draft(program: Any, state: LoopState) -> Substeps[Draft]:
     elif outcome.refused:
         state.stop = BUDGET_STOPS[outcome.refused]
     elif draft is None:
-        state.unread(1)
+        state.unread_answer()
     if draft is not None:
         state.unread(draft.unreadable)
         state.drafts.append(draft)
@@ -93,6 +94,8 @@ def _repair(program: Any, state: LoopState, old: Checked) -> Substeps[Checked]:
         Ask(name="repair", predictor=program.repair, inputs=inputs, phase="answer", demo_inputs=state.reading.demo)
     )
     state.lost(outcome)
+    if outcome.refused:
+        state.instead["repair"] = None
     repaired = draft_of(outcome, state.reading.passages)
     state.unread(outcome.fields is not None and repaired is None)
     if repaired is None or not repaired.answer:
@@ -107,11 +110,12 @@ def conclusion(state: LoopState, checked: Checked, *, unsure: bool | None = None
     sure = confidence(state.assessment, state.controls, checked.support) if state.assessment else 0.0
     if unsure is None:
         unsure = state.settings.abstain and withholds(sure, state.settings.min_confidence, state.stop)
-    abstained = unsure or not checked.draft.answer
+    silent = not checked.draft.answer
+    abstained = unsure or silent
     _warn(state, checked, sure, abstained)
     state.ledger.give_up(len(state.rounds), state.stop)
     return Result(
-        answer=abstention(state.question) if abstained else checked.draft.answer,
+        answer=abstention(state.question, unread=silent and state.garbled) if abstained else checked.draft.answer,
         claims=() if abstained else checked.claims,
         citations=() if abstained else checked.citations,
         conflicts=tuple(unresolved(state.assessment)) if state.assessment else (),
@@ -141,16 +145,17 @@ def withholds(sure: float, min_confidence: float, stop: StopReason) -> bool:
 
 def _warn(state: LoopState, checked: Checked, sure: float, abstained: bool) -> None:
     """Everything the reader of the answer should know, each from a stated condition."""
-    if code := WARNING_OF_STOP.get(state.stop):
-        state.warn(code)
+    a = state.assessment
+    state.warn_of_end(_standing(state))
     if not abstained:
         _warn_of_answer(state, checked, sure)
     if not checked.draft.answer:
-        state.warn("no_answer" if len(state.pool) else "no_evidence")
-    a = state.assessment
+        state.warn_of_silence(read=bool(len(state.pool)))
     if a is None:
         return
-    if a.by_rules and state.tells_judge and "rules_only" not in state.warnings:
+    if a.by_rules and "rules_only" in state.warnings:
+        state.warnings["rules_only"] = phrase("rules_judged_too", state.question)
+    elif a.by_rules and state.tells_judge:
         state.warn("rules_judged")
     if state.judged_count >= 5 and state.relevant_count < NOISY * state.judged_count:
         state.warn("potential_noise")
@@ -160,6 +165,14 @@ def _warn(state: LoopState, checked: Checked, sure: float, abstained: bool) -> N
         answer = "" if abstained else checked.draft.answer
         others = [other_value(state.question, answer, c, state.today) for c in conflicts]
         state.warn("conflicting_evidence", conflict_detail(state.question, conflicts, others))
+
+
+def _standing(state: LoopState) -> Phrase:
+    """How the evidence stood when the run ended."""
+    a = state.assessment
+    if a is None or not state.judged_count:
+        return "evidence_unjudged"
+    return "evidence_enough" if is_enough(a, state.controls) else "evidence_short"
 
 
 def _warn_of_answer(state: LoopState, checked: Checked, sure: float) -> None:

@@ -74,6 +74,8 @@ def _by_model(program: Any, state: SystemState, reading: Reading) -> Substeps[Gr
     if found:
         return Grades(of=found, by="lm", unread=unread)
     error = next((outcome.error for outcome in outcomes if outcome.error), "")
+    if not (error or unread):
+        state.instead["relevance"] = "rules"
     return _by_rules(reading, _fallback("lm", error or (UNREADABLE if unread else LIMIT_REACHED)))
 
 
@@ -96,12 +98,12 @@ def _by_scorer(program: Any, state: SystemState, reading: Reading) -> Substeps[G
     if "relevance" in parts.found:
         return Grades(of=dict(parts.found["relevance"].relevance), by="models")
     _, reason = parts.failed["relevance"]
-    if reason != LIMIT_REACHED:
+    if reason == LIMIT_REACHED:  # a spent budget is no failure of a critic
+        state.instead["relevance"] = "rules"
+    else:
         state.warn("model_degraded", reason)
     return _by_rules(reading, _fallback("models", reason))
 
 
 def _fallback(backend: Backend, reason: str) -> tuple[Fallback, ...]:
-    if reason == LIMIT_REACHED:  # a spent budget is the run's stop reason, no failure of a critic
-        return ()
     return (Fallback(judgement="relevance", backend=backend, to="rules", reason=reason),)

@@ -31,9 +31,12 @@ class Ledger:
 
     def seconds_left(self) -> float | None:
         """Seconds until the limit (not below 0), or None without one."""
-        if self.budget.seconds is None:
-            return None
-        return max(0.0, self.budget.seconds - (self._clock() - self._start))
+        left = self.seconds_to_limit()
+        return None if left is None else max(0.0, left)
+
+    def seconds_to_limit(self) -> float | None:
+        """The same, and below 0 when the limit is passed."""
+        return None if self.budget.seconds is None else self.budget.seconds - (self._clock() - self._start)
 
     def reserve_call(self, tokens: int) -> Limit | None:
         """Book one call of about `tokens` prompt tokens; returns the limit that forbids it, or None when it may go.

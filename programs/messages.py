@@ -1,10 +1,12 @@
 """Warnings, what they say in detail, and the text of an abstention; the words are those of `signatures.wording`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from reflective_rag.signatures.text import language_of
 from reflective_rag.signatures.types import (
     Action,
+    Backend,
     ClaimSupport,
     Contradiction,
     Decision,
@@ -12,7 +14,7 @@ from reflective_rag.signatures.types import (
     StopReason,
     WarningCode,
 )
-from reflective_rag.signatures.wording import ABSTENTION, STOPPED, WARNINGS, phrase, word
+from reflective_rag.signatures.wording import ABSTENTION, STOPPED, UNREAD, WARNINGS, Phrase, phrase, word
 
 WARNING_OF_STOP: dict[StopReason, WarningCode] = {
     "no_passages": "no_evidence",
@@ -105,6 +107,16 @@ def warning(code: WarningCode, question: str, detail: str = "") -> ResultWarning
     return ResultWarning(code=code, message=f"{text}（{detail}）" if language == "zh" else f"{text} ({detail})")
 
 
-def abstention(question: str) -> str:
-    """What an abstaining program answers."""
-    return ABSTENTION[language_of(question)]
+def abstention(question: str, *, unread: bool = False) -> str:
+    """What an abstaining program answers; `unread` where it is the model's reply that could not be read."""
+    return (UNREAD if unread else ABSTENTION)[language_of(question)]
+
+
+def budget_detail(question: str, evidence: Phrase | None, instead: Mapping[str, Backend | None]) -> str:
+    """What a budget left undone: how the evidence stood, and who did each part in place of its own back end."""
+    language = language_of(question)
+    parts = [phrase(evidence, question)] if evidence else []
+    for key, by in (("done_by_rules", True), ("not_done", False)):
+        if names := [word(name, language) for name, to in instead.items() if (to is not None) is by]:
+            parts.append(phrase(cast(Phrase, key), question, names=word("comma", language).join(names)))
+    return word("list", language).join(parts)

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import AsyncIterator, Iterator
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import dspy
@@ -43,7 +43,7 @@ class RagModule(dspy.Module):
     def __init__(self, search: SearchFunction | None = None, *, today: date | None = None) -> None:
         super().__init__()
         self.search = SearchHandle(search)
-        self.today = today
+        self.today = as_day(today)
         """The date that "now" means; None is the real one. Fix it to replay a recording or to ask as of any day."""
         self.calibrated: InUse | None = None
         """Set by `use_calibration`; without it `confidence` is the program's own heuristic."""
@@ -145,6 +145,13 @@ class RagModule(dspy.Module):
         if event.kind != "result":
             return event
         return Event(kind="result", result=self._told(event.result, ledger, question))
+
+
+def as_day(today: object) -> date | None:
+    """A day that "now" means, or None for the real one. Raises `ConfigError` for anything but a date."""
+    if today is not None and not isinstance(today, date):
+        raise ConfigError(f"`today` must be a `datetime.date`, such as `date(2026, 11, 30)`, got {today!r:.80}")
+    return today.date() if isinstance(today, datetime) else today
 
 
 def check_question(question: object) -> None:

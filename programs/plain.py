@@ -5,7 +5,7 @@ from typing import Any
 from reflective_rag.programs.citing import cite
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.material import reading_ask
-from reflective_rag.programs.messages import WARNING_OF_STOP, abstention, warning
+from reflective_rag.programs.messages import abstention, warning
 from reflective_rag.programs.noise import redundancy
 from reflective_rag.programs.run_state import BUDGET_STOPS, RunState
 from reflective_rag.programs.steps import AskOutcome, SearchOutcome, Substeps, ask
@@ -14,7 +14,7 @@ from reflective_rag.signatures.types import Draft, Result, StopReason, WarningCo
 SOUND: frozenset[StopReason] = frozenset({"single_pass", "finished", "sufficient"})
 """Stop reasons that do not make a result degraded: one search and one answer, all planned steps done (neither with a
 judgement whether the evidence is enough), and evidence that was judged enough."""
-_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded"})
+_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded", "budget_exhausted"})
 """Warnings that make a result degraded however the run ended."""
 
 
@@ -48,10 +48,15 @@ def take_answer(state: RunState, outcome: AskOutcome) -> Draft:
     if stop := state.lost(outcome):
         state.stop = state.stop if state.stop == "retriever_error" else stop
         state.warn("rules_only")
+        if outcome.refused:
+            state.instead["answer"] = "rules"
         return state.rules_draft()
     draft = draft_of(outcome, state.reading.passages)
-    state.unread(1 if draft is None else draft.unreadable)
-    return draft or Draft(answer="")
+    if draft is None:
+        state.unread_answer()
+        return Draft(answer="")
+    state.unread(draft.unreadable)
+    return draft
 
 
 def plain_result(state: RunState, draft: Draft, **more: Any) -> Result:
@@ -60,12 +65,11 @@ def plain_result(state: RunState, draft: Draft, **more: Any) -> Result:
     citations, unused = cite(state.question, draft, passages) if draft.answer and passages else ((), ())
     if unused:
         state.warn("unverified_citation", ", ".join(unused))
-    if code := WARNING_OF_STOP.get(state.stop):
-        state.warn(code)
+    state.warn_of_end("evidence_unjudged")
     if not draft.answer:
-        state.warn("no_answer" if passages or not more.get("need_retrieval", True) else "no_evidence")
+        state.warn_of_silence(read=bool(passages) or not more.get("need_retrieval", True))
     fields: dict[str, Any] = {
-        "answer": draft.answer or abstention(state.question),
+        "answer": draft.answer or abstention(state.question, unread=state.garbled),
         "citations": citations if citations and state.settings.include_citations else (),
         "abstained": not draft.answer,
         "confidence": None if draft.answer else 0.0,

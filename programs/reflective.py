@@ -16,8 +16,8 @@ from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.run_state import BUDGET_STOPS
-from reflective_rag.programs.scorers.handle import OWN, Scorers, check_scorers
-from reflective_rag.programs.searching import SearchFunction
+from reflective_rag.programs.scorers.handle import OWN, Scorers, check_models, check_own, check_scorers
+from reflective_rag.programs.searching import SearchFunction, SearchHandle
 from reflective_rag.programs.settings import PRESETS, Controls, LoopControls, PresetName, ReflectiveSettings, build
 from reflective_rag.programs.state import LoopState, joined, stop_reason
 from reflective_rag.programs.steps import (
@@ -30,6 +30,7 @@ from reflective_rag.programs.steps import (
     Substeps,
     Write,
     answered,
+    as_one,
     ask,
 )
 from reflective_rag.programs.verdicts import UNREADABLE, Verdict, by_rules
@@ -50,6 +51,8 @@ class ReflectiveRAG(RagModule):
     Args:
         search: `search(query, k)` returning Passages, dicts with a text, or strings; sync or async.
         preset: `critical`, `general`, `research` or `exhaustive`: θ, rounds and k together.
+        gap_search: A second source (a web search, another corpus), which is asked for gaps too, beside `search`. An
+            artefact does not hold it: give it to `load_program` again.
         today: The date that "now" means; None is the real one.
         scorers: Your own small models for the back end `models`, objects with `predict(pairs)`: `{"relevance": …}` (a
             sentence-transformers CrossEncoder, say) or `{"nli": …}`; else `critic_models` names them.
@@ -65,6 +68,7 @@ class ReflectiveRAG(RagModule):
         search: SearchFunction | None = None,
         *,
         preset: PresetName = "general",
+        gap_search: SearchFunction | None = None,
         today: date | None = None,
         scorers: Mapping[str, Any] | None = None,
         **options: Any,
@@ -72,10 +76,13 @@ class ReflectiveRAG(RagModule):
         super().__init__(search, today=today)
         controls, settings = _split(preset, options)
         if scorers:  # an artefact cannot keep an object: it says that there was one
-            names = settings.critic_models.model_copy(update=dict.fromkeys(scorers, OWN))
+            names = settings.critic_models.model_copy(update=dict.fromkeys(check_own(scorers), OWN))
             settings = settings.model_copy(update={"critic_models": names})
         self.settings = settings
+        self.gap_search = SearchHandle(gap_search)
         self.controls = Controls(controls)
+        check_scorers(scorers or {}, settings)
+        check_models(settings)
         self.scorers = Scorers(settings.critic_models, scorers)
         self.assessor = EvidenceAssessor(
             settings.mode,
@@ -88,7 +95,6 @@ class ReflectiveRAG(RagModule):
         )
         if "mode" in options and settings.mode != "rules":
             self.assessor.insists |= set(self.assessor.judged_by("lm"))
-        check_scorers(scorers or {}, settings)
         if settings.mode == "fused":
             self.assess_and_answer = dspy.Predict(narrowed(AssessAndAnswer, self.assessor.judged_by("lm")))
         else:
@@ -124,8 +130,7 @@ class ReflectiveRAG(RagModule):
         )
         queries: tuple[str, ...] = (question,)
         for number in range(1, controls.max_rounds + 1):
-            (found,) = yield [Search(queries=queries, k=self.settings.k if number == 1 else self.settings.k_gap)]
-            assert isinstance(found, SearchOutcome)
+            found = yield from self._find(queries, number)
             new = state.searched(found, number)
             if not new:
                 state.stop = _nothing_new(number, found)
@@ -140,6 +145,13 @@ class ReflectiveRAG(RagModule):
                 break
             queries = decision.queries
         return (yield from finish(self, state))
+
+    def _find(self, queries: tuple[str, ...], number: int) -> Substeps[SearchOutcome]:
+        """The question asks `search`; gaps are searched for there and in the second source, side by side."""
+        steps = [Search(queries=queries, k=self.settings.k if number == 1 else self.settings.k_gap)]
+        if number > 1 and self.gap_search.given:
+            steps.append(Search(queries=queries, k=self.settings.k_gap, source=self.gap_search))
+        return as_one((yield steps))
 
     def _ending(self, state: LoopState) -> Substeps[Report]:
         checked = yield from conclude(self, state)
@@ -198,7 +210,7 @@ class ReflectiveRAG(RagModule):
             state.unread(draft.unreadable)
             state.drafts.append(draft)
         elif not (reply.error or reply.refused):
-            state.unread(1)
+            state.unread_answer()
             state.drafts.append(Draft(answer=""))  # asked again with the same words it would not be read either
 
     def _decide(self, state: LoopState, number: int) -> Substeps[Decision]:
@@ -241,6 +253,8 @@ class ReflectiveRAG(RagModule):
                 judgement="gaps", backend="lm", to="rules", reason=outcome.error or outcome.refused or UNREADABLE
             )
             gaps = by_rules(state.reading).gaps if "rules" in self.settings.fallback and not outcome.refused else ()
+            if outcome.refused:
+                state.instead["gaps"] = None
             state.fell([fallback] if gaps else [])
         state.assessment = state.assessment.model_copy(update={"gaps": gaps})
         return None if gaps else lost

@@ -6,10 +6,12 @@ from typing import Any
 
 from reflective_rag.programs import rules
 from reflective_rag.programs.material import Reading
+from reflective_rag.programs.messages import WARNING_OF_STOP, budget_detail
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.steps import AskOutcome, ScoreOutcome, SearchOutcome
 from reflective_rag.signatures.text import language_of
-from reflective_rag.signatures.types import Draft, Passage, Requirement, StopReason, Strip, WarningCode
+from reflective_rag.signatures.types import Backend, Draft, Passage, Requirement, StopReason, Strip, WarningCode
+from reflective_rag.signatures.wording import Phrase
 
 BUDGET_STOPS: dict[str, StopReason] = {
     "calls": "budget_calls",
@@ -34,6 +36,10 @@ class RunState:
     warnings: dict[WarningCode, str] = field(default_factory=dict)
     retrieved: int = 0
     unparsed: int = 0
+    instead: dict[str, Backend | None] = field(default_factory=dict)
+    """Judgement, `answer` or `repair` that a budget refused → who did it instead; None where nobody did."""
+    garbled: bool = False
+    """Whether a reply came in which no answer could be read."""
     stop: StopReason = "single_pass"
     grades: dict[str, float] = field(default_factory=dict)
     """Passage id → grade of those that any round judged."""
@@ -71,6 +77,28 @@ class RunState:
         self.unparsed += count
         if count:
             self.warn("unreadable_verdict")
+
+    def unread_answer(self) -> None:
+        """Note a reply in which no answer can be read. It is no "no answer"."""
+        self.unread(1)
+        self.garbled = True
+
+    def warn_of_end(self, evidence: Phrase | None) -> None:
+        """Warn of how the run ended; of a budget with what it left undone, also where the run ended otherwise.
+
+        Args:
+            evidence: How the evidence stood; None where that is no question.
+        """
+        code = WARNING_OF_STOP.get(self.stop)
+        if code == "budget_exhausted" or self.instead:
+            told = evidence if code == "budget_exhausted" else None
+            self.warn("budget_exhausted", budget_detail(self.question, told, self.instead))
+        if code:
+            self.warn(code)
+
+    def warn_of_silence(self, *, read: bool) -> None:
+        """Warn that there is no answer, for the reason that holds; `read` whether there was anything to read."""
+        self.warn("unreadable_answer" if self.garbled else "no_answer" if read else "no_evidence")
 
     def lost(self, outcome: AskOutcome | ScoreOutcome) -> StopReason | None:
         """What a call without a reply means for how the run ends; None when there was a reply."""

@@ -102,14 +102,20 @@ def _relevance(judgement: Judgement, passages: Sequence[Passage], relevant_at: f
 
 
 def _consistency(judgement: Judgement, relevant: Sequence[Passage]) -> float | None:
-    """1 minus the share of relevant passages in an unresolved contradiction.
+    """1 minus the share of the passages that answer which are in an unresolved contradiction.
 
-    None for one passage alone, and where nobody looked for contradictions.
+    They are those that were compared, where the critic says which (rules do), else all relevant ones: what speaks of
+    something else makes a contradiction no smaller. Where only one answers, the others that are relevant agree with it
+    by saying nothing against it. None where there are no two, and where nobody looked.
     """
-    if len(relevant) < 2 or "consistency" in judgement.lost:
+    sides = {i for c in judgement.contradictions for i in (c.passage_a, c.passage_b)}
+    heard = {p.id for p in relevant if judgement.compared is None or p.id in judgement.compared or p.id in sides}
+    if len(heard) < 2:
+        heard = {p.id for p in relevant}
+    if len(heard) < 2 or "consistency" in judgement.lost:
         return None
     involved = {i for c in unresolved(judgement) for i in (c.passage_a, c.passage_b)}
-    return 1.0 - len(involved & {p.id for p in relevant}) / len(relevant)
+    return 1.0 - len(involved & heard) / len(heard)
 
 
 def _coverage(judgement: Judgement) -> float | None:

@@ -39,6 +39,11 @@ class SearchHandle:
         self._search: SearchFunction | None = search
         self.is_async = is_async(search)
 
+    @property
+    def given(self) -> bool:
+        """Whether there is a search function."""
+        return self._search is not None
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 

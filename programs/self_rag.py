@@ -9,7 +9,7 @@ import dspy
 from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.pool import EvidencePool
-from reflective_rag.programs.scorers.handle import OWN, Scorers
+from reflective_rag.programs.scorers.handle import OWN, Scorers, check_models, check_own
 from reflective_rag.programs.searching import SearchFunction
 from reflective_rag.programs.self_rag_answers import answer_alone, answer_each, from_memory, next_query
 from reflective_rag.programs.self_rag_candidates import Candidate, shortfall, useless
@@ -69,10 +69,11 @@ class SelfRAG(RagModule):
         super().__init__(search, today=today)
         controls, settings = split_options(options)
         if scorers:  # an artefact cannot keep an object: it says that there was one
-            names = settings.critic_models.model_copy(update=dict.fromkeys(scorers, OWN))
+            names = settings.critic_models.model_copy(update=dict.fromkeys(check_own(scorers), OWN))
             settings = settings.model_copy(update={"critic_models": names})
         self.settings = settings
         self.controls = Controls(controls)
+        check_models(settings)
         self.scorers = Scorers(settings.critic_models, scorers)
         for critic in settings.asked:
             if settings.backend(critic) == "lm":

@@ -36,7 +36,10 @@ def answer_each(program: Any, state: SelfRagState, passages: Sequence[Passage]) 
     found = []
     for passage, reply in zip(passages, replies, strict=True):
         draft = draft_of(reply, [passage])
-        state.unread(draft.unreadable if draft else reply.fields is not None)
+        if draft:
+            state.unread(draft.unreadable)
+        elif reply.fields is not None:
+            state.unread_answer()
         if draft and draft.answer:
             found.append(candidate(state, draft, passage, sequence=sequence_of(state, reply, "answer", draft)))
     return found
@@ -58,7 +61,7 @@ def lost(state: SelfRagState, replies: Sequence[AskOutcome]) -> bool:
 
 def extracted(state: SelfRagState, passages: Sequence[Passage]) -> list[Candidate]:
     """Candidates by extraction."""
-    state.warn("rules_only")
+    state.extracts()
     drafts = [(p, rules.answer(state.question, [p], state.today)) for p in passages]
     return [candidate(state, draft, p) for p, draft in drafts if draft.answer]
 
@@ -89,7 +92,8 @@ def answer_alone(program: Any, state: SelfRagState) -> Substeps[None]:
     if lost(state, [reply]):
         return
     draft = draft_of(AskOutcome(fields={**(reply.fields or {}), "cited": []}), ())
-    state.unread(draft is None)
+    if draft is None:
+        state.unread_answer()
     if draft and draft.answer:
         alone = candidate(state, draft, None, sequence=sequence_of(state, reply, "answer", draft))
         (state.alone,) = yield from criticise(program, state, [alone])

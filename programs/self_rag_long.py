@@ -179,7 +179,7 @@ def _continue_each(
             draft = _draft(state, reply, passage)
             drafts.append((draft, sequence_of(state, reply, "sentence", draft)))
     else:
-        state.warn("rules_only")
+        state.extracts()
         drafts = [
             (next_sentence(state.question, texts[i], p, state.today) if p else Draft(answer=""), None) for i, p in pairs
         ]
@@ -211,7 +211,7 @@ def _draft(state: SelfRagState, reply: AskOutcome, passage: Passage | None) -> D
         return Draft(answer="")
     sentence = reply.fields.get("sentence")
     if not isinstance(sentence, str):
-        state.unread(1)
+        state.unread_answer()
         return Draft(answer="")
     text = _END.sub("", " ".join(sentence.split())).strip()
     if normalize(text) in ("", "end", "结束") or is_refusal(text):

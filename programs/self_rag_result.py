@@ -7,7 +7,6 @@ from reflective_rag.programs.citing import union
 from reflective_rag.programs.disputes import other_value
 from reflective_rag.programs.finishing import NOISY
 from reflective_rag.programs.messages import (
-    WARNING_OF_STOP,
     abstention,
     claims_detail,
     conflict_detail,
@@ -24,7 +23,7 @@ from reflective_rag.programs.self_rag_state import SelfRagState
 from reflective_rag.signatures.types import Contradiction, Judgement, Passage, Result, StopReason, WarningCode
 
 _GOOD: frozenset[StopReason] = frozenset({"sufficient", "no_retrieval"})
-_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded"})
+_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded", "budget_exhausted"})
 """Warnings that make a result degraded even where the answer is good enough."""
 
 
@@ -45,7 +44,7 @@ def conclusion(state: SelfRagState, parts: Sequence[Candidate]) -> Result:
     _warn(state, parts, passages, conflicts)
     lacking = bool(parts) and bool(useless(state.question, parts[-1], state.controls))
     return Result(
-        answer=answer or abstention(state.question),
+        answer=answer or abstention(state.question, unread=state.garbled),
         claims=claims,
         citations=union(claim.citations for claim in claims),
         confidence=sure,
@@ -79,10 +78,9 @@ def _conflicts(state: SelfRagState, passages: Sequence[Passage]) -> list[Contrad
 def _warn(
     state: SelfRagState, parts: Sequence[Candidate], passages: Sequence[Passage], conflicts: Sequence[Contradiction]
 ) -> None:
-    if code := WARNING_OF_STOP.get(state.stop):
-        state.warn(code)
+    state.warn_of_end(None)
     if not parts:
-        state.warn("no_answer" if passages or not state.need_retrieval else "no_evidence")
+        state.warn_of_silence(read=bool(passages) or not state.need_retrieval)
     else:
         _warn_of_answer(state, parts)
     if state.judged_count >= 5 and state.relevant_count < NOISY * state.judged_count:

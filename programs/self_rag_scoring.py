@@ -7,8 +7,9 @@ else with all its mass on the written value. Unlike the paper's token set, "no s
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from reflective_rag.programs.settings import Strict
 from reflective_rag.signatures.text import normalize
 
 USEFULNESS: Mapping[str, float] = {"1": -1.0, "2": -0.5, "3": 0.0, "4": 0.5, "5": 1.0}
@@ -17,10 +18,8 @@ PARTLY = 0.5
 """What a partly supported claim counts."""
 
 
-class CriticWeights(BaseModel):
+class CriticWeights(Strict):
     """Weights of the three critics in a candidate's score; the paper's own defaults."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     relevance: float = Field(default=1.0, ge=0)
     support: float = Field(default=1.0, ge=0)

@@ -1,12 +1,12 @@
 """Settings of SelfRAG: what a compile may tune (`SelfRagControls`) apart from what the caller chooses."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from reflective_rag.programs.self_rag_scoring import CriticWeights
-from reflective_rag.programs.settings import Budget, CriticModels, build
+from reflective_rag.programs.settings import Budget, CriticModels, Strict, build, some_weight
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.spelling import check_names
 from reflective_rag.signatures.types import Backend, SelfRagJudgement
@@ -15,21 +15,17 @@ Retrieval = Literal["adaptive", "always", "never"]
 LmOrRules = Literal["lm", "rules"]
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class SelfRagControls(_Settings):
+class SelfRagControls(Strict):
     """The numbers that decide: saved with the program, and kept by every optimizer. They change no prompt."""
 
     retrieval_threshold: float = Field(default=0.2, ge=0, le=1)
     """Search when p(yes) / (p(yes) + p(no)) is above this; a written verdict counts as 1 or 0. At 1 nothing is."""
-    weights: CriticWeights = CriticWeights()
+    weights: Annotated[CriticWeights, AfterValidator(some_weight)] = CriticWeights()
     min_usefulness: float = Field(default=3.0, ge=1, le=5)
     """Least usefulness, on 1..5, of an answer that ends the search."""
 
 
-class SelfRagCritics(_Settings):
+class SelfRagCritics(Strict):
     """Who makes each judgement; None leaves it to the mode."""
 
     retrieve: LmOrRules | None = None
@@ -39,7 +35,7 @@ class SelfRagCritics(_Settings):
     usefulness: LmOrRules | None = None
 
 
-class SelfRagSettings(_Settings):
+class SelfRagSettings(Strict):
     """What a caller chooses for one SelfRAG."""
 
     mode: Literal["lm", "rules"] = "lm"

@@ -66,10 +66,17 @@ class SelfRagState(RunState):
         """Note a critic's call that came back empty-handed; whether it did. Rules judge in its place."""
         if outcome.refused:
             self.spent = self.spent or BUDGET_STOPS[outcome.refused]
+            self.instead[judgement] = "rules"
         elif outcome.error:
             self.down.add((judgement, backend))
             self.fell(judgement, backend, outcome.error)
         return bool(outcome.refused or outcome.error)
+
+    def extracts(self) -> None:
+        """Note that the rules write the answer, also where a budget refused the model's."""
+        self.warn("rules_only")
+        if self.spent in BUDGET_STOPS.values():
+            self.instead["answer"] = "rules"
 
     def unreadable(self, judgement: SelfRagJudgement, backend: Backend, *, some: int, of: int) -> None:
         """Note `some` verdicts of a batch that are none of the values, which is no "no": rules judge in their place.

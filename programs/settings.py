@@ -4,15 +4,18 @@ What a compile tunes (`LoopControls`) is apart from what the caller chooses (`Re
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from dspy.predict.parameter import Parameter
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_serializer,
 )
 
@@ -27,11 +30,38 @@ QuestionKind = Literal["comparison", "temporal", "bridge", "single"]
 _M = TypeVar("_M", bound=BaseModel)
 
 
-class _Settings(BaseModel):
+class Strict(BaseModel):
+    """Base of all settings: frozen, no unknown names, and a number is neither a text nor true or false."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _numbers_are_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        """Pydantic would read `True` as 1 and "5" as 5: a slip that changes how a question is answered."""
+        wanted = _kinds(cls.model_fields[str(info.field_name)].annotation)
+        if wanted & {int, float} and bool not in wanted:
+            for each in value.values() if isinstance(value, Mapping) else [value]:
+                if isinstance(each, bool) or (isinstance(each, str) and str not in wanted):
+                    raise ValueError(f"expected a number, not {'a text' if isinstance(each, str) else 'true or false'}")
+        return value
 
-class Weights(_Settings):
+
+def _kinds(annotation: Any) -> set[Any]:
+    """The plain types in an annotation, at any depth."""
+    inner = get_args(annotation)
+    return {annotation} if not inner else set().union(*map(_kinds, inner))
+
+
+def some_weight(weights: BaseModel) -> BaseModel:
+    """The weights, unless all are 0: every score would be 0. Raises `ValueError`."""
+    values = weights.model_dump().values()
+    if not any(value > 0 for value in values):
+        raise ValueError("at least one weight must be above 0")
+    return weights
+
+
+class Weights(Strict):
     """Weights of the four dimensions; any non-negative numbers, renormalised over the dimensions that apply."""
 
     relevance: float = Field(default=0.40, ge=0)
@@ -40,12 +70,12 @@ class Weights(_Settings):
     freshness: float = Field(default=0.15, ge=0)
 
 
-class LoopControls(_Settings):
+class LoopControls(Strict):
     """The stopping rule: tuned by strategy `controls`, saved with the program. It changes no prompt and no search."""
 
     theta: float = Field(default=0.7, ge=0, le=1)
     """Evidence score that counts as enough. At equal k a higher value means more retrieval."""
-    weights: Weights = Weights()
+    weights: Annotated[Weights, AfterValidator(some_weight)] = Weights()
     max_rounds: int = Field(default=3, ge=1, le=10)
     """Most assessments of one question."""
     patience: int = Field(default=2, ge=1, le=10)
@@ -75,7 +105,7 @@ class LoopControls(_Settings):
         return self if theta == self.theta else self.model_copy(update={"theta": theta})
 
 
-class Critics(_Settings):
+class Critics(Strict):
     """Who makes each judgement; None leaves it to the mode (`lm`, and `rules` in mode `rules`).
 
     Where a back end makes no sense for a judgement it is refused: small models grade passages (cross-encoder, embedder)
@@ -92,7 +122,7 @@ class Critics(_Settings):
     """Who checks that the passages carry the answer's claims. `lm` costs one call a claim."""
 
 
-class CriticModels(_Settings):
+class CriticModels(Strict):
     """Which small models the back end `models` uses: a Hugging Face name or a folder with an ONNX file."""
 
     relevance: str = "BAAI/bge-reranker-v2-m3"
@@ -101,7 +131,7 @@ class CriticModels(_Settings):
     """Finds contradictions and support."""
 
 
-class Budget(_Settings):
+class Budget(Strict):
     """Hard limits for one question; None is no limit. Calls and tokens may be overshot by at most one call.
 
     With a limit on calls or tokens, DSPy's second call after an unparsable reply is off; the reply is salvaged instead.
@@ -115,7 +145,7 @@ class Budget(_Settings):
     """Single queries sent to the retriever."""
 
 
-class ReflectiveSettings(_Settings):
+class ReflectiveSettings(Strict):
     """What a caller chooses for one ReflectiveRAG. It may change prompts and searches, so it is tuned by running."""
 
     mode: Mode = "paired"
@@ -154,7 +184,7 @@ class ReflectiveSettings(_Settings):
     budget: Budget = Budget()
 
 
-class NaiveSettings(_Settings):
+class NaiveSettings(Strict):
     """Settings of NaiveRAG; the same meanings as in `ReflectiveSettings`."""
 
     mode: Literal["lm", "rules"] = "lm"
@@ -191,7 +221,8 @@ def describe(error: ValidationError, kind: type[BaseModel]) -> str:
             known = _fields_at(kind, fault["loc"][:-1])
             faults.append(f"`{name}` is unknown; known: {', '.join(f'`{field}`' for field in known)}")
         else:
-            faults.append(f"`{name}`: {fault['msg'].lower()}, got {fault['input']!r}")
+            told = fault["msg"].removeprefix("Value error, ").lower()
+            faults.append(f"`{name}`: {told}, got {fault['input']!r}")
     return "; ".join(faults)
 
 

@@ -10,7 +10,7 @@ from reflective_rag.programs.run_state import BUDGET_STOPS, RunState
 from reflective_rag.programs.scoring import IMPORTANT, assess, is_enough, made_progress
 from reflective_rag.programs.settings import LoopControls, ReflectiveSettings
 from reflective_rag.programs.steps import Late, Report, SearchOutcome, Substeps
-from reflective_rag.programs.verdicts import NO_MODEL, UNREADABLE, Verdict
+from reflective_rag.programs.verdicts import LIMIT_REACHED, NO_MODEL, UNREADABLE, Verdict
 from reflective_rag.signatures.text import language_of, tokenize
 from reflective_rag.signatures.types import (
     Assessment,
@@ -82,6 +82,8 @@ class LoopState(RunState):
         A back end that failed is not asked again for this question: its retries are spent. (One whose reply could not
         be read is: the next round asks it something else.)
         """
+        self.instead |= {f.judgement: f.to for f in fallbacks if f.reason == LIMIT_REACHED}
+        fallbacks = [f for f in fallbacks if f.reason != LIMIT_REACHED]  # a spent budget is no failure of a critic
         self.down |= {(f.judgement, f.backend) for f in fallbacks if f.reason != UNREADABLE}
         if fallbacks:
             where = ", ".join(f"{f.judgement}: {f.backend} → {f.to or '–'}" for f in fallbacks)
@@ -157,6 +159,7 @@ class LoopState(RunState):
             rounds=list(self.rounds),
             drafts=list(self.drafts),
             warnings=dict(self.warnings),
+            instead=dict(self.instead),
             down=set(self.down),
             tried=list(self.tried),
             ledger=self.ledger.copy(),

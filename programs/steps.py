@@ -103,6 +103,17 @@ class SearchOutcome:
         return [result[rank] for rank in range(longest) for result in self.results if rank < len(result)]
 
 
+def as_one(outcomes: Sequence["Outcome"]) -> SearchOutcome:
+    """The outcomes of the same queries at several sources as one: all that was found, all that went wrong."""
+    found = [outcome for outcome in outcomes if isinstance(outcome, SearchOutcome)]
+    return SearchOutcome(
+        ran=max((outcome.ran for outcome in found), key=len, default=()),
+        results=tuple(result for outcome in found for result in outcome.results),
+        refused=next((outcome.refused for outcome in found if outcome.refused), None),
+        error="; ".join(dict.fromkeys(outcome.error for outcome in found if outcome.error)),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class AskOutcome:
     """Output fields of a call. `fields` is None when there is no reply at all (`error` or `refused` says why).

@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from reflective_rag.programs.settings import Budget, CriticModels, NaiveSettings, _Settings
+from reflective_rag.programs.settings import Budget, CriticModels, NaiveSettings, Strict
 from reflective_rag.signatures.types import Backend
 
 
-class NoRetrievalSettings(_Settings):
+class NoRetrievalSettings(Strict):
     """Settings of NoRetrieval."""
 
     budget: Budget = Budget()
@@ -22,7 +22,7 @@ class AlwaysSettings(NaiveSettings):
     max_passages: int = Field(default=10, ge=1, le=100)
 
 
-class ReActSettings(_Settings):
+class ReActSettings(Strict):
     """Settings of ReActRAG."""
 
     k: int = Field(default=5, ge=1, le=100)
@@ -34,7 +34,7 @@ class ReActSettings(_Settings):
     budget: Budget = Budget()
 
 
-class AgenticSettings(_Settings):
+class AgenticSettings(Strict):
     """Settings of AgenticRAG."""
 
     k: int = Field(default=5, ge=1, le=100)

@@ -14,7 +14,7 @@ JUDGED: tuple[JudgementName, ...] = ("relevance", "consistency", "coverage", "fr
 
 _PARTS: Mapping[JudgementName, tuple[str, ...]] = {
     "relevance": ("relevance",),
-    "consistency": ("contradictions",),
+    "consistency": ("contradictions", "compared"),
     "coverage": ("requirements",),
     "freshness": ("time_scope", "outdated"),
     "sufficiency": ("sufficient", "sufficiency"),
@@ -94,7 +94,6 @@ class Parts:
         fallbacks = (
             Fallback(judgement=name, backend=backend, to=self.by.get(name), reason=reason)
             for name, (backend, reason) in self.failed.items()
-            if reason != LIMIT_REACHED  # a spent budget is the loop's stop reason, no failure of a critic
         )
         return Verdict(
             judgement=Judgement(

@@ -29,6 +29,8 @@ def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
 def check_name(what: str, name: str, known: Iterable[str]) -> None:
     """Raise `ConfigError` unless `name` is known; it lists the known names and the one that was probably meant."""
     names = list(known)
+    if not isinstance(name, str):
+        raise ConfigError(f"{what} must be one of {', '.join(map(repr, names))}, got {name!r:.80}")
     if name not in names:
         listed = ", ".join(map(repr, names))
         raise ConfigError(f"unknown {what} {name!r}{did_you_mean(name, names) or ';'} known: {listed}")

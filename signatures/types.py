@@ -62,6 +62,7 @@ WarningCode = Literal[
     "model_degraded",
     "retriever_degraded",
     "unreadable_verdict",
+    "unreadable_answer",
     "unverified_citation",
     "unsupported_answer",
     "no_answer",
@@ -181,6 +182,9 @@ class Judgement(Frozen):
     """Passage id → grade 0..1."""
     requirements: tuple[Requirement, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    compared: tuple[str, ...] | None = None
+    """Ids of the passages that answer and were compared with each other; None where the critic does not say, so that
+    every relevant one counts."""
     time_scope: TimeScope = "timeless"
     outdated: tuple[str, ...] = ()
     """Ids of the passages that are too old, or too new, for the question's time."""

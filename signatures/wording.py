@@ -27,18 +27,23 @@ WARNINGS: "dict[WarningCode, Words]" = {
     "conflicting_evidence": {"en": "The sources contradict each other.", "zh": "资料来源之间存在矛盾。"},
     "no_evidence": {"en": "No usable evidence was found.", "zh": "没有找到可用的证据。"},
     "budget_exhausted": {
-        "en": "A budget ended the search before the evidence was enough.",
-        "zh": "预算已用尽，检索在证据充分之前结束。",
+        "en": "A budget was used up, and part of the work was not done.",
+        "zh": "预算已用尽，部分工作未能完成。",
     },
     "model_degraded": {
         "en": "A model failed for part of the work.",
         "zh": "部分工作中模型调用失败。",
     },
     "retriever_degraded": {"en": "The retriever failed for part of the search.", "zh": "检索器在部分检索中失败。"},
-    "unreadable_verdict": {"en": "Part of the model's judgement could not be read.", "zh": "模型的部分判断无法读取。"},
+    "unreadable_verdict": {"en": "Part of what the model replied could not be read.", "zh": "模型的部分回复无法读取。"},
+    "unreadable_answer": {
+        "en": "The model replied, but no answer could be read in its reply.",
+        "zh": "模型有回复，但其中无法读出回答。",
+    },
     "unverified_citation": {
-        "en": "A passage that the model cited does not carry the answer and was not cited.",
-        "zh": "模型引用的某个段落并不支持该回答，未予引用。",
+        "en": "A passage was named as a source, but in it rules found no sentence that carries the answer; it is not "
+        "cited.",
+        "zh": "某个段落被指为来源，但规则核对未在其中找到支持该回答的句子，未予引用。",
     },
     "unsupported_answer": {
         "en": "The passages do not fully support the answer.",
@@ -46,8 +51,8 @@ WARNINGS: "dict[WarningCode, Words]" = {
     },
     "no_answer": {"en": "No answer was found in the evidence.", "zh": "未能从证据中得出答案。"},
     "rules_only": {
-        "en": "Judged and answered by rules, without a language model: expect less than a model would give.",
-        "zh": "本回答由规则（未使用语言模型）判断并抽取，效果不及语言模型。",
+        "en": "Answered by rules, without a language model: expect less than a model would give.",
+        "zh": "本回答由规则（未使用语言模型）抽取，效果不及语言模型。",
     },
     "rules_judged": {
         "en": "The evidence was judged by rules, without a language model.",
@@ -120,12 +125,19 @@ ABSTENTION: Words = {
 }
 """What an abstaining program answers."""
 
+UNREAD: Words = {
+    "en": "No answer: the model's reply could not be read.",
+    "zh": "没有回答：模型的回复无法读取。",
+}
+"""What it answers where the model may have had an answer, and nobody can tell."""
+
 Phrase = Literal[
     "too_long", "unstated", "apart", "unchecked", "claim", "conflict", "other", "outdated", "more", "unreadable",
     "irrelevant", "unanswered", "not_supported", "contradicted", "usefulness", "from_memory", "explain_score",
     "missing", "explain_conflict", "explain_gap", "explain_fallback", "nobody", "explain_unread", "search_of",
     "crag", "crag_ungraded", "exact_duplicate", "near_duplicate", "inside_it", "tangential", "judged_irrelevant",
-    "beyond_max", "no_model", "no_strip", "not_named", "gap_covered", "gap_tried",
+    "beyond_max", "no_model", "no_strip", "not_named", "gap_covered", "gap_tried", "evidence_enough", "evidence_short",
+    "evidence_unjudged", "done_by_rules", "not_done", "rules_judged_too",
 ]  # fmt: skip
 PHRASES: dict[Phrase, Words] = {
     "too_long": {"en": "longer than {limit} characters", "zh": "长度超过{limit}个字符"},
@@ -178,6 +190,12 @@ PHRASES: dict[Phrase, Words] = {
     "no_model": {"en": "no language model is configured", "zh": "未配置语言模型"},
     "no_strip": {"en": "none of its strips was kept", "zh": "其片段均未保留"},
     "not_named": {"en": "no longer named", "zh": "不再被指出"},
+    "evidence_enough": {"en": "the evidence found by then was enough", "zh": "当时已找到的证据是充分的"},
+    "evidence_short": {"en": "the evidence found by then was not enough", "zh": "当时已找到的证据尚不充分"},
+    "evidence_unjudged": {"en": "the evidence was not judged", "zh": "证据未经评估"},
+    "done_by_rules": {"en": "done by rules instead: {names}", "zh": "改由规则完成：{names}"},
+    "not_done": {"en": "not done: {names}", "zh": "未完成：{names}"},
+    "rules_judged_too": {"en": "rules judged the evidence too", "zh": "证据也由规则判断"},
     "gap_covered": {"en": "covered: {need}", "zh": "已覆盖：{need}"},
     "gap_tried": {"en": "tried {count} queries, nothing new", "zh": "已尝试 {count} 个查询，没有新内容"},
 }
@@ -189,6 +207,12 @@ WORDS: dict[str, Words] = {
     "consistency": {"en": "consistency", "zh": "一致性"},
     "coverage": {"en": "coverage", "zh": "覆盖度"},
     "freshness": {"en": "freshness", "zh": "时效性"},
+    "sufficiency": {"en": "sufficiency", "zh": "充分性"},
+    "gaps": {"en": "gaps", "zh": "缺口"},
+    "support": {"en": "support of the claims", "zh": "论断的支持"},
+    "usefulness": {"en": "usefulness", "zh": "有用性"},
+    "answer": {"en": "the answer", "zh": "回答"},
+    "repair": {"en": "the correction of the answer", "zh": "回答的修正"},
     "n/a": {"en": "n/a", "zh": "不适用"},
     "confidence": {"en": "confidence", "zh": "置信度"},
     "calibrated": {"en": ", a calibrated probability", "zh": "，经校准的概率"},

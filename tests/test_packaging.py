@@ -41,7 +41,10 @@ UNREAD = {
     "pyspark": "MLflow's spark_udf needs it, for those who have Spark",
 }
 """Declared but imported nowhere here, with the reason."""
-UNLOCKED = {"pyspark": "half a gigabyte that needs Java too; its one test skips without it"}
+UNLOCKED = {
+    "pyspark": "half a gigabyte that needs Java too; its one test skips without it",
+    "sentence-transformers": "it brings PyTorch, more than a gigabyte; its one test skips without it",
+}
 """Declared but not in requirements.lock, with the reason."""
 
 

@@ -16,9 +16,11 @@ from tests.fakes import asks_for, chat_reply, fake_lm
 
 README = Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
+CHINESE = README.with_suffix(".zh.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 WRAPPED = [block for block in BLOCKS if "ReflectiveWrapper(" in block]
-COMMANDS = re.findall(r"^reflective-rag .*$", TEXT, re.MULTILINE)
+COMMANDS = list(dict.fromkeys(re.findall(r"^reflective-rag .*$", f"{TEXT}\n{CHINESE}", re.MULTILINE)))
+CHINESE_BLOCKS = re.findall(r"```python\n(.*?)```", CHINESE, re.DOTALL)
 
 
 def _reply(request: Any) -> str:
@@ -51,6 +53,34 @@ def test_the_first_code_block_is_stock_dspy_and_runs_as_written(
     assert names["result"].answer == "Giotto"
     assert names["result"].citations[0].quote in names["PASSAGES"][0]["text"]
     assert names["result"].stop_reason == "sufficient"
+
+
+def _chinese_reply(request: Any) -> str:
+    """As `_reply`, of the painter's year."""
+    return chat_reply(answer="1267", cited=[1]) if not asks_for(request, "needs") else _reply(request)
+
+
+def test_the_chinese_code_blocks_run_as_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One after the other: the first answers with a citation, the second compiles and saves."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dspy, "LM", lambda *args, **kwargs: fake_lm(_chinese_reply))
+    names: dict[str, Any] = {}
+    for block in CHINESE_BLOCKS:
+        exec(compile(block, "README.zh.md", "exec"), names)
+    capsys.readouterr()
+    assert (names["result"].answer, names["result"].citations[0].passage_id) == ("1267", "1")
+    assert (tmp_path / "rag.json").is_file()
+
+
+def test_each_readme_names_the_other_and_the_same_exit_codes() -> None:
+    """A reader of either finds the other language, and what a script may rely on."""
+    assert "(README.zh.md)" in TEXT[:200]
+    assert "(README.md)" in CHINESE[:200]
+    for code in ("0", "1", "2", "130", "141"):
+        assert re.search(rf"^\| {code} \|", CHINESE, re.MULTILINE)
+        assert re.search(rf"[:;]\s{code} ", TEXT)
 
 
 @pytest.mark.parametrize("block", WRAPPED, ids=["plain", "langchain", "llama_index", "haystack"])

@@ -4,6 +4,7 @@ See `reflective_rag.data.files.indexing` for how a folder is kept in an index, a
 """
 
 from reflective_rag.data.files.document import Document, Unreadable
+from reflective_rag.data.files.dropping import drop_source, holds_source
 from reflective_rag.data.files.indexing import Indexer
 from reflective_rag.data.files.kinds import read_document
 from reflective_rag.data.files.manifest import Manifest, manifest_path
@@ -19,6 +20,8 @@ __all__ = [
     "Source",
     "Unreadable",
     "document_passages",
+    "drop_source",
+    "holds_source",
     "manifest_path",
     "parse_source",
     "read_document",

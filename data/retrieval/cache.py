@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
+FULL_DISK = re.compile(r"no space left on device|disk is full|disk quota exceeded|file too large", re.IGNORECASE)
+"""What the system, SQLite and LanceDB say when nothing more can be written."""
 LOCK_SECONDS = 30.0
 """How long a process waits for another one's write."""
 QUERIES_KEPT = 2048
@@ -139,4 +142,9 @@ class CachingEmbedder:
         return vectors
 
     def _key(self, text: str) -> bytes:
-        return hashlib.sha256(f"{self._embedder.name}\0{text}".encode()).digest()
+        return vector_key(self._embedder.name, text)
+
+
+def vector_key(embedder: str, text: str) -> bytes:
+    """The key of a text's vector in the cache, by the name of its embedder."""
+    return hashlib.sha256(f"{embedder}\0{text}".encode()).digest()

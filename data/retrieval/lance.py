@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reflective_rag.data.retrieval.adding import batches, embed_texts, ticker
+from reflective_rag.data.retrieval.ann import Ann, VectorIndex, ann_from
 from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods, checked_query
 from reflective_rag.data.retrieval.cache import CachingEmbedder, VectorCache
 from reflective_rag.data.retrieval.embedders import Embedder, recorded_embedder
@@ -17,13 +18,16 @@ from reflective_rag.data.retrieval.filters import Filters, parse_filters
 from reflective_rag.data.retrieval.fusion import reciprocal_rank_fusion
 from reflective_rag.data.retrieval.rows import analyze, embedding_text, to_passage, to_row
 from reflective_rag.data.retrieval.store import LanceStore
+from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.signatures.errors import DataError
 from reflective_rag.signatures.types import Passage
 
 VECTOR_TOP_K = 10
 KEYWORD_TOP_K = 5
-WRITE_BATCH = 512
-"""Passages a write: memory stays at some megabytes, and a table of 100,000 has some hundred versions."""
+WRITE_BATCH = 2048
+"""Passages a write: some megabytes of memory; smaller ones make more files, through which every write must look."""
+RECALL_SAMPLE = 50
+"""Stored vectors that the recall of an approximate index is measured on."""
 
 
 class _Open(NamedTuple):
@@ -36,8 +40,10 @@ class _Open(NamedTuple):
 class LanceRetriever(RetrieverMethods):
     """A `Retriever` over a folder that `open_retriever` made or found; use that function rather than this class.
 
-    In hybrid mode `score` is that of reciprocal rank fusion, in keyword mode BM25. Equal scores are ordered by id.
-    After `close` a `local:` index opens itself again at the next use; a `memory:` index is gone.
+    Dense search compares every vector up to 10,000 passages and is approximate beyond; `ann` says otherwise, and
+    `vector_index` how much is found. In hybrid mode `score` is that of reciprocal rank fusion, in keyword mode BM25.
+    Equal scores are ordered by id. After `close` a `local:` index opens itself again at the next use; a `memory:` index
+    is gone.
     """
 
     def __init__(
@@ -48,14 +54,16 @@ class LanceRetriever(RetrieverMethods):
         embedder: str | Embedder = "auto",
         vector_top_k: int = VECTOR_TOP_K,
         keyword_top_k: int = KEYWORD_TOP_K,
+        ann: Ann = "auto",
         temporary: bool = False,
     ) -> None:
         self._folder, self._address = folder, address
         self._vector_top_k, self._keyword_top_k = vector_top_k, keyword_top_k
+        self._ann_from = ann_from(ann)
         self._lock = threading.Lock()
         # At the end of the process too, and without the warning that TemporaryDirectory gives.
         self._remove = weakref.finalize(self, shutil.rmtree, folder.parent, ignore_errors=True) if temporary else None
-        store = LanceStore(folder, address)
+        store = LanceStore(folder, address, self._ann_from)
         self._embedder, self.note = recorded_embedder(store.embedder, embedder, address, "folder")
         self.mode: Mode = "hybrid" if self._embedder else "keyword"
         self._handle: _Open | None = self._opened(store)
@@ -67,10 +75,13 @@ class LanceRetriever(RetrieverMethods):
         if not words:
             return []
         store, embedder = self._open()
-        by_words = store.by_words(words, max(k, self._keyword_top_k), conditions)
+        n = max(k, self._keyword_top_k)
         if embedder is None:
-            return [to_passage(hit.row, hit.score) for hit in by_words[:k]]
+            return [to_passage(hit.row, hit.score) for hit in store.by_words(words, n, conditions)[:k]]
+        # Beside each other: most of a search is waiting for LanceDB's own threads.
+        other = in_daemon_thread(lambda: store.by_words(words, n, conditions))
         by_vector = store.by_vector(embedder.query(query), max(k, self._vector_top_k), conditions)
+        by_words = other.result()
         rows = {hit.row["id"]: hit.row for hit in by_vector + by_words}
         fused = reciprocal_rank_fusion([[hit.row["id"] for hit in hits] for hits in (by_words, by_vector)])
         return [to_passage(rows[name], score) for name, score in fused[:k]]
@@ -78,13 +89,14 @@ class LanceRetriever(RetrieverMethods):
     def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
         """Store passages, in batches; the number written: new ids, and ids whose text or other fields changed.
 
-        Of two passages with one id the later stays. Raises `DataError` where the index holds vectors and its embedder
-        is not at hand. What was embedded before an interruption is not embedded again.
+        Of two passages with one id the later stays; they count twice where they are far apart. Raises `DataError` where
+        the index holds vectors and its embedder is not at hand. What was embedded before an interruption is not
+        embedded again.
         """
         store, embedder = self._open()
         if embedder is None and store.dimensions:
             raise DataError(f"cannot add to {self._address!r}. {self.note}")
-        written: set[str] = set()
+        written = 0
         tick = ticker(progress, len(passages) if isinstance(passages, Sized) else None)
         for batch in batches(passages, WRITE_BATCH):
             rows = {passage.id: (to_row(passage), passage) for passage in batch}
@@ -94,9 +106,9 @@ class LanceRetriever(RetrieverMethods):
             vectors = embed_texts(embedder, [embedding_text(passage) for _, passage in changed], tick)
             if changed:
                 store.upsert([row for row, _ in changed], vectors)
-            written.update(passage.id for _, passage in changed)
-        store.tidy()
-        return len(written)
+                store.tidy()
+            written += len(changed)
+        return written
 
     def delete(self, ids: Iterable[str]) -> int:
         """Remove passages by id; the number that were stored."""
@@ -106,10 +118,24 @@ class LanceRetriever(RetrieverMethods):
         """How many passages are stored."""
         return self._open().store.count()
 
+    def vector_index(self, sample: int = RECALL_SAMPLE) -> VectorIndex | None:
+        """How dense search goes, with the recall of an approximate one measured on `sample` stored vectors.
+
+        What this retriever added is brought into the indexes first. It reads every vector once: about a second for
+        100,000 passages. None where there are no vectors to search.
+        """
+        if self.mode != "hybrid":
+            return None
+        store = self._open().store
+        store.tidy(closing=True)
+        return store.vector_index(sample)
+
     def close(self) -> None:
-        """Let go of the open table; remove a `memory:` index."""
+        """Let go of the open table, in shape where passages were added; remove a `memory:` index."""
         with self._lock:
-            self._handle = None
+            handle, self._handle = self._handle, None
+        if handle and not self._remove:
+            handle.store.tidy(closing=True)
         if self._remove:
             self._remove()
 
@@ -118,7 +144,7 @@ class LanceRetriever(RetrieverMethods):
             if self._handle is None:
                 if not self._folder.is_dir():
                     raise DataError(f"the index {self._address!r} is gone: it was closed, or its folder removed")
-                self._handle = self._opened(LanceStore(self._folder, self._address))
+                self._handle = self._opened(LanceStore(self._folder, self._address, self._ann_from))
             return self._handle
 
     def _opened(self, store: LanceStore) -> _Open:

@@ -58,8 +58,7 @@ def table_schema(embedder: str, dimensions: int | None) -> pa.Schema:
     """Columns of the index; version and embedder travel in the schema, so they cannot part from the data."""
     import pyarrow as pa
 
-    # With the key declared, two processes that add one id at once end with one row. Not so where the column has an
-    # index of its own (seen with LanceDB 0.40: a merge through the index does not look), so it has none.
+    # With the key declared, two processes that add one id at once end with one row.
     key = {"lance-schema:unenforced-primary-key": "true"}
     text = [pa.field("id", pa.string(), nullable=False, metadata=key)]
     text += [pa.field(name, pa.string(), nullable=False) for name in ("text", "title", "source")]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
+import os
 import shutil
 import threading
+import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import date, timedelta
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reflective_rag.data.retrieval.ann import VectorIndex, describe, keep_index, narrow, nearest
+from reflective_rag.data.retrieval.cache import FULL_DISK
 from reflective_rag.data.retrieval.filters import Condition, matches
 from reflective_rag.data.retrieval.rows import INDEX_VERSION, STORED, read_about, table_schema
+from reflective_rag.data.retrieval.sql import one_of, where
 from reflective_rag.signatures.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -25,7 +31,15 @@ logger = logging.getLogger(__name__)
 TABLE = "passages"
 IDS_PER_FILTER = 500
 MAX_UNINDEXED = 1024
-"""Rows that may wait outside the full-text index; they are found all the same, by a scan (10 ms for a thousand)."""
+"""Rows that may wait outside the indexes; they are found all the same, by a scan (10 ms for a thousand)."""
+SHARE_OF_TIME = 0.2
+"""Of a writer's time that goes into keeping the index in shape while it goes on adding: it rewrites the whole table."""
+KEPT_VERSIONS = timedelta(seconds=15)
+"""How long files of an older version stay, for the searches that began on it."""
+
+
+INDEX_CACHE, METADATA_CACHE = 256 << 20, 64 << 20
+"""Bytes of indexes and of files' descriptions kept in memory; LanceDB's own limits are 6 GB and 1 GB."""
 
 
 class Hit(NamedTuple):
@@ -64,13 +78,15 @@ def create_index(folder: Path, embedder: str, dimensions: int | None) -> None:
 class LanceStore:
     """An open index: rows in and out, and the two searches. Safe for threads; other processes' changes are seen."""
 
-    def __init__(self, folder: Path, address: str) -> None:
+    def __init__(self, folder: Path, address: str, ann_from: int | None = None) -> None:
         lancedb = _lancedb()
-        self._address = address
+        self._address, self._ann_from = address, ann_from
         self._writing = threading.Lock()
+        self._untidy, self._tidied, self._took = False, time.monotonic(), 0.0
         with self._readable():
             # Zero: look for changes of other processes at every read (a directory listing).
-            database = lancedb.connect(folder, read_consistency_interval=timedelta(0))
+            session = lancedb.Session(INDEX_CACHE, METADATA_CACHE)
+            database = lancedb.connect(folder, read_consistency_interval=timedelta(0), session=session)
             self._table: Any = database.open_table(TABLE)  # its type stubs lag behind what it returns
             schema = self._table.schema
         about = read_about(schema)
@@ -94,7 +110,7 @@ class LanceStore:
     def digests(self, ids: Sequence[str]) -> dict[str, str]:
         """Id → content digest of those that are stored."""
         with self._readable():
-            found = self._table.search().where(_one_of(ids)).select(["id", "digest"]).limit(len(ids)).to_arrow()
+            found = self._table.search().where(one_of(ids)).select(["id", "digest"]).limit(len(ids)).to_arrow()
         return {row["id"]: row["digest"] for row in found.to_pylist()}
 
     def upsert(self, rows: list[dict[str, Any]], vectors: Vectors | None) -> None:
@@ -108,26 +124,54 @@ class LanceStore:
             arrays.append(pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1]))
         with self._writing, self._readable():
             merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-            merge.execute(pa.Table.from_arrays(arrays, schema=schema))
+            self._untidy = True
+            # Not through the index of the ids: two processes that add one id at once would end with two rows (seen with
+            # LanceDB 0.40).
+            merge.use_index(False).execute(pa.Table.from_arrays(arrays, schema=schema))
 
     def delete(self, ids: Sequence[str]) -> int:
         """Remove rows by id; the number that were there."""
         removed = 0
         for start in range(0, len(ids), IDS_PER_FILTER):
             with self._writing, self._readable():
-                removed += self._table.delete(_one_of(ids[start : start + IDS_PER_FILTER])).num_deleted_rows
+                removed += self._table.delete(one_of(ids[start : start + IDS_PER_FILTER])).num_deleted_rows
         return removed
 
-    def tidy(self) -> None:
-        """Bring waiting rows into the full-text index and join small files, once they are 1 % of the rows."""
+    def tidy(self, *, closing: bool = False) -> None:
+        """Bring waiting rows into the indexes and join small files, once they are 1 % of the rows.
+
+        That rewrites the table, so while more may be added it takes `SHARE_OF_TIME` at most, unless a quarter of the
+        rows are new. Where nothing came through here there is nothing to do.
+        """
+        if not self._untidy:
+            return
         try:
             with self._writing:
-                stats = self._table.index_stats("tokens_idx")
+                stats, rows = self._table.index_stats("tokens_idx"), self._table.count_rows()
                 waiting = stats.num_unindexed_rows if stats else 0
-                if waiting and waiting >= min(MAX_UNINDEXED, self._table.count_rows() // 100):
-                    self._table.optimize()
-        except (RuntimeError, OSError) as error:  # another process writes: whoever adds next does it
+                affordable = self._took <= SHARE_OF_TIME * (time.monotonic() - self._tidied)
+                due = waiting and waiting >= min(MAX_UNINDEXED, rows // 100)
+                if due and (closing or affordable or 4 * waiting >= rows):
+                    self._tidy(rows)
+        except (RuntimeError, OSError, ValueError) as error:  # another process writes: whoever adds next does it
             logger.info("index %s is left untidied: %s", self._address, error)
+
+    def _tidy(self, rows: int) -> None:
+        began = time.monotonic()
+        if self._table.index_stats("id_idx") is None:
+            from lancedb.index import BTree
+
+            self._table.create_index("id", config=BTree(), name="id_idx")
+        self._table.optimize(cleanup_older_than=KEPT_VERSIONS)
+        keep_index(self._table, rows, self._ann_from, self.dimensions)
+        _give_back()
+        self._untidy, self._tidied = False, time.monotonic()
+        self._took = self._tidied - began
+
+    def vector_index(self, sample: int) -> VectorIndex:
+        """How dense search goes here, and how much of the exact result it finds."""
+        with self._readable():
+            return describe(self._table, self._ann_from is None, sample)
 
     def by_words(self, words: str, n: int, conditions: Sequence[Condition] = ()) -> list[Hit]:
         """The best `n` by BM25 for words that went through `rows.analyze`."""
@@ -137,21 +181,27 @@ class LanceStore:
         # from logging a deprecation at every query.
         match = lancedb.query.MatchQuery(words, "tokens")  # type: ignore[call-arg]  # it has defaults
         search = self._table.search(match, query_type="fts").select([*STORED, "_score"])
-        return self._best(search, n, "_score", conditions)
+        return self._best(lambda limit: search, n, "_score", conditions)
 
     def by_vector(self, vector: Vectors, n: int, conditions: Sequence[Condition] = ()) -> list[Hit]:
-        """The best `n` by dot product, exactly (every vector is compared)."""
-        search = self._table.search(vector, vector_column_name="vector", query_type="vector").distance_type("dot")
-        return self._best(search.select([*STORED, "_distance"]), n, "_distance", conditions, sign=-1)
+        """The best `n` by dot product: through the approximate index where there is one and it may be used."""
 
-    def _best(self, search: Any, n: int, column: str, conditions: Sequence[Condition], sign: int = 1) -> list[Hit]:
+        def search(limit: int) -> Any:
+            exact = self._ann_from is None or narrow(limit)
+            return nearest(self._table, vector, exact).select([*STORED, "_distance"])
+
+        return self._best(search, n, "_distance", conditions, sign=-1)
+
+    def _best(
+        self, search: Callable[[int], Any], n: int, column: str, conditions: Sequence[Condition], sign: int = 1
+    ) -> list[Hit]:
         """The first `n` by score and then id. Ties at the cut are fetched whole, else their order would be chance."""
-        if conditions:
-            search = search.where(" AND ".join(map(_where, conditions)), prefilter=True)
+        sql = " AND ".join(map(where, conditions))
         limit = n + 1
         while True:
+            query = search(limit).where(sql, prefilter=True) if conditions else search(limit)
             with self._readable():
-                found = search.limit(limit).to_arrow().to_pylist()
+                found = query.limit(limit).to_arrow().to_pylist()
             rows = [row for row in found if not conditions or matches(conditions, row, json.loads(row["metadata"]))]
             if len(found) < limit or (len(rows) > n and rows[n - 1][column] != rows[-1][column]):
                 break
@@ -166,6 +216,11 @@ class LanceStore:
             yield
         except (RuntimeError, OSError, ValueError) as error:
             reason = (str(error).splitlines() or [""])[0][:300]
+            if full := FULL_DISK.search(reason):
+                raise DataError(
+                    f"the index {self._address!r} cannot be written: {full[0]}. Make room and run it again: what is "
+                    "stored stays, and is not done twice."
+                ) from error
             raise DataError(
                 f"the index {self._address!r} cannot be used: {reason}. "
                 "If its files are damaged, index again into a new folder."
@@ -173,6 +228,7 @@ class LanceStore:
 
 
 def _lancedb() -> Any:
+    os.environ.setdefault("LANCEDB_LOG", "error")  # read at the import: warns of few vectors a cluster, by the dozen
     try:
         import lancedb
     except ImportError as error:
@@ -183,21 +239,7 @@ def _lancedb() -> Any:
     return lancedb
 
 
-def _one_of(ids: Iterable[str]) -> str:
-    """The SQL filter for a set of ids."""
-    return f"id IN ({', '.join(map(_quoted, ids))})"
-
-
-def _where(condition: Condition) -> str:
-    """The condition in SQL; for metadata, kept as JSON, only that the key is there (`matches` then decides)."""
-    if not condition.own:
-        return f"strpos(metadata, {_quoted(json.dumps(condition.field) + ': ')}) > 0"
-    values = [("DATE " if condition.kind is date else "") + _quoted(str(value)) for value in condition.values]
-    if condition.operator == "in":
-        return f"{condition.field} IN ({', '.join(values)})"
-    return f"{condition.field} {condition.operator.replace('==', '=')} {values[0]}"
-
-
-def _quoted(text: str) -> str:
-    """A literal of SQL: a quote is doubled, nothing else is special."""
-    return "'" + text.replace("'", "''") + "'"
+def _give_back() -> None:
+    """Hand freed memory to the system: glibc keeps that of each of LanceDB's threads, more after every rewriting."""
+    with suppress(OSError, AttributeError, TypeError):  # another C library, another system
+        ctypes.CDLL(None).malloc_trim(0)

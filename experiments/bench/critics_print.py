@@ -23,9 +23,9 @@ _HEAD = (
 
 def show(report: dict[str, Any]) -> None:
     """Print both tables on stdout, each line whole: they go into `RESULTS.md` as they are."""
-    _table(_HEAD, map(_cells, report["rows"]))
+    table(_HEAD, map(_cells, report["rows"]))
     if report["contradictions"]:
-        _table(
+        table(
             ("contradictions", "lang", "swapped", "n", "called", "precision", "recall"),
             map(_contradiction, report["contradictions"]),
         )
@@ -33,7 +33,8 @@ def show(report: dict[str, Any]) -> None:
     out.print(", ".join(f"{key} {value}" for key, value in report["machine"].items()), style="dim")
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A Markdown table on stdout."""
     lines = [head, ["---"] * len(head), *rows]
     out.print("\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n", markup=False)
 

@@ -35,3 +35,30 @@ def row_of(name: str, pairs: list[tuple[float, float]], target: str, met: Callab
         "met": met(ratio),
         "n": len(pairs),
     }
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the lines of a report, and what it ran on."""
+    from rich.table import Table
+
+    from reflective_rag.experiments.console import out, print_whole
+
+    table = Table("measurement", "ours s", "bare s", "ratio", "range", "target", "met", "n")
+    for row in report["rows"]:
+        table.add_row(
+            row["name"],
+            f"{row['ours_seconds']:.4f}",
+            f"{row['bare_seconds']:.4f}",
+            _ratio(row["ratio"]),
+            f"{_ratio(row['lowest'])}-{_ratio(row['highest'])}",
+            row["target"],
+            "yes" if row["met"] else "NO",
+            str(row["n"]),
+        )
+    print_whole(table)
+    out.print(", ".join(f"{key} {value}" for key, value in report["machine"].items()), style="dim")
+
+
+def _ratio(value: float) -> str:
+    """Two digits after the point, of small ones the first two that say something."""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"

@@ -1,5 +1,6 @@
 """`reflective-rag ask`: one question, one answer with its evidence."""
 
+import os
 import sys
 from datetime import date
 from functools import partial
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from reflective_rag.programs.drivers import Event
     from reflective_rag.programs.lm.resolve import Model
     from reflective_rag.programs.module import RagModule
+    from reflective_rag.signatures.text import Language
     from reflective_rag.signatures.types import Result
 
 Preset = Annotated[
@@ -66,12 +68,13 @@ def command(
         reflective-rag ask "…" --corpus my.jsonl --lm openai/gpt-4o-mini
     """
     from reflective_rag.experiments.calibration_notes import corpus_note
-    from reflective_rag.experiments.console import only_results, progress_bar
+    from reflective_rag.experiments.console import only_results, progress_bar, speak
     from reflective_rag.experiments.corpora import open_search, search_note
     from reflective_rag.experiments.models import asking, model_named, open_model
     from reflective_rag.experiments.systems import parse_options, pick_system
     from reflective_rag.programs.module import check_question
 
+    speak(_spoken(question))
     check_question(question)
     chosen = parse_options(option, k=k, preset=preset, mode=mode)
     stdout = sys.stdout
@@ -126,15 +129,36 @@ def _tell(event: "Event", to: Any, question: str, *, json: bool) -> None:
 
 
 def _refuse_silent_failure(result: "Result", model: "Model") -> None:
-    """A model was named and not one of its calls succeeded: an answer by rules is not what was asked for."""
+    """Not one call of the model that was named succeeded, or no search did: such an answer was not asked for."""
+    from reflective_rag.experiments.measuring import no_search
     from reflective_rag.experiments.models import unreachable
 
+    if result.stop_reason == "retriever_error" and not result.retrieved_count:
+        raise no_search(_detail(result, "retriever_degraded") or "the retriever failed")
     if model.lm is None or result.stop_reason != "model_error":
         return
     if any(usage.prompt_tokens or usage.completion_tokens for usage in result.usage.values()):
         return
-    reasons = [warning.message for warning in result.warnings if warning.code == "model_degraded"]
-    raise unreachable(model.name, reasons[0].partition("(")[2].removesuffix(")") if reasons else "every call failed")
+    raise unreachable(model.name, _detail(result, "model_degraded") or "every call failed")
+
+
+def _detail(result: "Result", code: str) -> str:
+    """What stands in brackets after a warning: the error itself."""
+    message = next((warning.message for warning in result.warnings if warning.code == code), "")
+    for opening, closing in ("（）", "()"):
+        if message.endswith(closing) and opening in message:
+            return message.partition(opening)[2].removesuffix(closing)
+    return ""
+
+
+def _spoken(question: str) -> "Language":
+    """The language of the question; of the terminal where there is none."""
+    from reflective_rag.signatures.text import language_of
+
+    if question.strip():
+        return language_of(question)
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return "zh" if locale.startswith("zh") else "en"
 
 
 def _show(document: dict[str, Any], result: "Result", notes: list[str], *, json: bool, stream: bool) -> None:

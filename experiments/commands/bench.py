@@ -7,7 +7,8 @@ import typer
 
 from reflective_rag.experiments import options
 
-_TIMED, _CRITICS = "bench loop, bench harness", "bench critics"
+_TIMED, _CRITICS = "bench loop, bench harness, bench retrieval", "bench critics"
+_DATA = "bench critics, bench recall, bench retrieval"
 
 Backends = Annotated[
     str,
@@ -30,13 +31,11 @@ Data = Annotated[
     typer.Option(
         "--data",
         metavar="FILE",
-        help="`NAME.train.jsonl` and `NAME.dev.jsonl` files (repeatable), or `sample`.",
-        rich_help_panel=_CRITICS,
+        help="`NAME.train.jsonl` and `NAME.dev.jsonl` files (repeatable), or `sample`; for `recall` any labelled data.",
+        rich_help_panel=_DATA,
     ),
 ]
-Shared = Annotated[
-    Path, typer.Option("--shared", metavar="DIR", help="Folder of such files.", rich_help_panel=_CRITICS)
-]
+Shared = Annotated[Path, typer.Option("--shared", metavar="DIR", help="Folder of such files.", rich_help_panel=_DATA)]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -46,6 +45,23 @@ Limit = Annotated[
         show_default="rules 400, embedder 200, lm 22",
         help="Dev cases a judgement and language; half as many to tune on.",
         rich_help_panel=_CRITICS,
+    ),
+]
+Pool = Annotated[
+    Literal["all", "own"] | None,
+    typer.Option(
+        show_default="both",
+        help="`all` files as one corpus, or each file's `own` passages.",
+        rich_help_panel="bench recall",
+    ),
+]
+Passages = Annotated[int, typer.Option(min=1000, help="In the index.", rich_help_panel="bench retrieval")]
+Growth = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZES",
+        help="Only how an index without vectors grows: numbers of passages, with commas (10000,100000,1000000).",
+        rich_help_panel="bench retrieval",
     ),
 ]
 Rows = Annotated[
@@ -58,10 +74,11 @@ Rows = Annotated[
 
 def command(
     what: Annotated[
-        Literal["loop", "harness", "critics"],
+        Literal["loop", "harness", "critics", "recall", "retrieval"],
         typer.Argument(
             help="`loop`: imports, overhead, side-by-side calls, throughput. `harness`: evaluation, logging, replay. "
-            "`critics`: every judgement."
+            "`critics`: every judgement. `recall`: keyword, dense and hybrid search. `retrieval`: speed and size of an "
+            "index."
         ),
     ] = "loop",
     repeats: Annotated[
@@ -74,21 +91,37 @@ def command(
     backend: Backends = "rules,embedder",
     lm: options.Lm = None,
     limit: Limit = None,
-    seed: Annotated[int, typer.Option(help="Of sample and intervals.", rich_help_panel=_CRITICS)] = 0,
+    seed: Annotated[int, typer.Option(help="Of sample and intervals.", rich_help_panel=_DATA)] = 0,
     rows: Rows = None,
+    pool: Pool = None,
+    embedder: options.Embedder = "auto",
+    passages: Passages = 100_000,
+    growth: Growth = None,
     json: options.Json = False,
 ) -> None:
     """Measure the loop against bare DSPy, evaluating against bare threads, or the critics against labels.
 
     `bench loop` and `bench harness` need a quiet machine and ask no model; the latter takes some minutes.
-    `bench critics` tunes a threshold on `*.train.jsonl` and reports `*.dev.jsonl`.
+    `bench critics` tunes a threshold on `*.train.jsonl` and reports `*.dev.jsonl`. `bench recall` asks the questions of
+    `*.dev.jsonl`; passages are embedded once, and that may take an hour.
+    `bench retrieval` makes passages like those of the sample and of `--shared`; it takes some minutes.
     """
     from reflective_rag.experiments.bench.machine import facts
     from reflective_rag.experiments.console import print_json
 
-    if what != "critics":
-        report: dict[str, Any] = {"bench": what, "rows": _timed(what, repeats)}
-        show = _print
+    if what == "recall":
+        from reflective_rag.experiments.bench.recall_print import show as show_recall
+
+        report: dict[str, Any] = {"bench": what, **_recall(data, shared, pool, embedder, seed)}
+        show = show_recall
+    elif what == "retrieval":
+        from reflective_rag.experiments.bench.retrieval_print import show as show_retrieval
+
+        report = {"bench": what, **_retrieval(repeats, passages, growth, shared)}
+        show = show_retrieval
+    elif what != "critics":
+        report = {"bench": what, "rows": _timed(what, repeats)}
+        show = _show_timed
     else:
         from reflective_rag.experiments.bench.critics_print import show as show_critics
 
@@ -112,6 +145,37 @@ def _timed(what: str, repeats: int) -> list[dict[str, Any]]:
     with only_results():
         rows: list[dict[str, Any]] = bench.run(repeats)
         return rows
+
+
+def _recall(
+    data: list[str] | None, shared: Path, pool: Literal["all", "own"] | None, embedder: str, seed: int
+) -> dict[str, Any]:
+    from reflective_rag.experiments.bench import recall
+    from reflective_rag.experiments.console import only_results, progress_bar
+
+    files = recall.find_files(data, shared)
+    with only_results(), progress_bar() as bar:
+        return recall.run(
+            files,
+            pools=(pool,) if pool else ("all", "own"),
+            embedder=embedder,
+            seed=seed,
+            progress=lambda done, total: bar("indexing passages", done, total),
+        )
+
+
+def _retrieval(repeats: int, passages: int, growth: str | None, shared: Path) -> dict[str, Any]:
+    from reflective_rag.experiments.bench import retrieval
+    from reflective_rag.experiments.console import only_results
+    from reflective_rag.signatures.errors import ConfigError
+
+    sizes = [part.strip() for part in (growth or "").split(",") if part.strip()]
+    if growth is not None and not (sizes and all(part.isdecimal() and int(part) > 0 for part in sizes)):
+        raise ConfigError(f"`--growth` must be numbers of passages with commas, such as 10000,100000; got {growth!r}")
+    with only_results():
+        if sizes:
+            return {"growth": retrieval.growth([int(size) for size in sizes], shared=shared)}
+        return retrieval.run(repeats, passages=passages, shared=shared)
 
 
 def _names(option: str, text: str | None, known: tuple[str, ...] | None) -> list[Any]:
@@ -174,22 +238,7 @@ def _critics(
     return {"about": about, "limits": sizes, "lm": model.name if model else None, **report}
 
 
-def _print(report: dict[str, Any]) -> None:
-    from rich.table import Table
+def _show_timed(report: dict[str, Any]) -> None:
+    from reflective_rag.experiments.bench.pairs import show
 
-    from reflective_rag.experiments.console import out, print_whole
-
-    table = Table("measurement", "ours s", "bare s", "ratio", "range", "target", "met", "n")
-    for row in report["rows"]:
-        table.add_row(
-            row["name"],
-            f"{row['ours_seconds']:.4f}",
-            f"{row['bare_seconds']:.4f}",
-            f"{row['ratio']:.2f}",
-            f"{row['lowest']:.2f}-{row['highest']:.2f}",
-            row["target"],
-            "yes" if row["met"] else "NO",
-            str(row["n"]),
-        )
-    print_whole(table)
-    out.print(", ".join(f"{key} {value}" for key, value in report["machine"].items()), style="dim")
+    show(report)

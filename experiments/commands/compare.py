@@ -26,7 +26,10 @@ Runs = Annotated[
         help="Instead: a leaderboard of these MLflow runs; without programs and with `--experiment`, of all its runs.",
     ),
 ]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Of compiles in a leaderboard: `dev` or `test`.")]
+Split = Annotated[
+    str | None,
+    typer.Option("--split", metavar="NAME", help="Of compiles in a leaderboard: `dev` or `test`.", show_default="dev"),
+]
 Markdown = Annotated[Path | None, typer.Option("--markdown", metavar="FILE", help="The leaderboard as Markdown.")]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="The leaderboard as CSV.")]
 
@@ -56,7 +59,7 @@ def command(
     tracking: options.Tracking = "sqlite:///mlflow.db",
     experiment: options.MaybeExperiment = None,
     runs: Runs = None,
-    split: Split = "dev",
+    split: Split = None,
     markdown: Markdown = None,
     csv: Csv = None,
     json: options.Json = False,
@@ -73,9 +76,13 @@ def command(
     """
     from reflective_rag.experiments.comparing import DEFAULT_EXPERIMENT, check_form
 
-    if check_form(systems, data, runs, experiment, {"--markdown": markdown, "--csv": csv}):
+    exports = {"--markdown": markdown, "--csv": csv, "--split": split}
+    asking: dict[str, Any] = {"--corpus": corpus, "--limit": limit, "--seed": seed, "--k": k, "--record": record}
+    asking |= {"--replay": replay, "--temperature": temperature, "--max-tokens": max_tokens, "--metric": metric}
+    asking |= {"--equal-cost": equal_cost, "--out": out}
+    if check_form(systems, data, runs, experiment, exports, asking):
         chosen = [name for word in [*(runs or []), *(systems or [])] for name in word.split(",") if name]
-        _leaderboard(chosen, experiment or DEFAULT_EXPERIMENT, split, tracking, markdown, csv, json=json)
+        _leaderboard(chosen, experiment or DEFAULT_EXPERIMENT, split or "dev", tracking, markdown, csv, json=json)
         return
     from reflective_rag.experiments.comparison_run import keep_summary, run_comparison, summary_over_data
     from reflective_rag.experiments.console import print_json

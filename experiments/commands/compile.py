@@ -142,15 +142,18 @@ def _plain(value: Any) -> str:
 
 
 def _print_outcome(document: dict[str, Any]) -> None:
-    from reflective_rag.experiments.console import out, print_whole
+    from reflective_rag.experiments.console import note, out, print_whole
     from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import summary_table
     from reflective_rag.experiments.replay_words import replay_lines
+    from reflective_rag.experiments.warming import NOT_COUNTED
 
     columns = []
     for split in document["after"]:
         columns += [(f"{split} before", document["before"][split]), (f"{split} after", document["after"][split])]
-    print_whole(summary_table(columns, recorded=is_recording(document["lm"])))
+    recorded = is_recording(document["lm"])
+    print_whole(summary_table(columns, recorded=recorded))
+    note("" if recorded else NOT_COUNTED)
     for name, value in document["chosen"].items():
         shown = ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, dict) else value
         out.print(f"{name}: {shown}", markup=False)

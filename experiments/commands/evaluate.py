@@ -75,6 +75,7 @@ def _show(document: dict[str, Any], name: str, *, json: bool) -> None:
     from reflective_rag.experiments.diagnosis_print import next_words
     from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import summary_table
+    from reflective_rag.experiments.warming import NOT_COUNTED
 
     if json:
         print_json(document)
@@ -83,7 +84,7 @@ def _show(document: dict[str, Any], name: str, *, json: bool) -> None:
     print_whole(summary_table([(f"{name} ({lm})", document)], title, recorded=is_recording(lm)))
     if line := next_words(document["diagnosis"]):
         out.print(line, markup=False)
-    for text in document["notes"]:
+    for text in [*document["notes"], "" if is_recording(lm) else NOT_COUNTED]:
         note(text)
     if document["data"].startswith("sample:"):
         note("scores on the bundled sample are a smoke test, never a result")

@@ -15,12 +15,11 @@ import re
 import threading
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 from reflective_rag.data.line_file import LineFile, numbered, unpacked
-from reflective_rag.data.secrets import scrub, without_secrets
+from reflective_rag.data.secrets import map_texts, scrub, without_secrets
 from reflective_rag.programs.lm.recorded_lines import FORMAT, checked
 from reflective_rag.signatures.errors import DataError, ReplayError
 
@@ -192,15 +191,6 @@ def cleaned(value: Any) -> Any:
 
 def _lines(request: dict[str, Any]) -> list[str]:
     return json.dumps(request, ensure_ascii=False, indent=1, sort_keys=True).replace("\\n", "\n").splitlines()
-
-
-def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy with every text in it changed."""
-    if isinstance(value, dict):
-        return {k: map_texts(v, change) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [map_texts(v, change) for v in value]
-    return change(value) if isinstance(value, str) else value
 
 
 def _check_same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import dspy
 
-from reflective_rag.data.secrets import scrub, without_secrets
-from reflective_rag.programs.lm.recording import SECRET, Recording, cleaned, key_of, map_texts
+from reflective_rag.data.secrets import map_texts, scrub, without_secrets
+from reflective_rag.programs.lm.recording import SECRET, Recording, cleaned, key_of
 from reflective_rag.signatures.errors import DataError
 
 

@@ -4,7 +4,8 @@ import re
 
 from reflective_rag.programs.rules.dates import located_years, years
 from reflective_rag.programs.rules.matching import fold
-from reflective_rag.programs.rules.values import Span, amount, dates, numbers
+from reflective_rag.programs.rules.units import quantities, same_quantity
+from reflective_rag.programs.rules.values import below_zero, dates, minus_before, numbers, worded_amount
 from reflective_rag.programs.rules.words import MONTHS
 from reflective_rag.signatures.patterns import late_pattern
 
@@ -15,59 +16,20 @@ _MONTH_EN = late_pattern(
 )
 _MONTH_ZH = late_pattern(r"(?<!\d)(\d{1,2})月")
 
-UNITS: dict[str, tuple[str, float]] = {
-    unit: (dimension, factor)
-    for dimension, table in {
-        "length": {
-            "m metre metres meter meters 米": 1.0,
-            "km kilometre kilometres kilometer kilometers 公里 千米": 1000.0,
-            "cm centimetre centimetres centimeter centimeters 厘米 公分": 0.01,
-            "mm millimetre millimetres millimeter millimeters 毫米": 0.001,
-            "ft foot feet 英尺": 0.3048,
-            "mi mile miles 英里": 1609.344,
-            "华里": 500.0,
-        },
-        "mass": {
-            "kg kilogram kilograms kilo kilos 公斤 千克": 1.0,
-            "g gram grams 克": 0.001,
-            "t ton tons tonne tonnes 吨": 1000.0,
-            "lb lbs pound_mass 磅": 0.4536,
-        },
-        "area": {
-            "平方公里 平方千米": 1e6,
-            "平方米": 1.0,
-            "hectare hectares 公顷": 1e4,
-            "acre acres 英亩": 4046.86,
-        },
-        "time": {
-            "second seconds 秒": 1.0,
-            "minute minutes 分钟": 60.0,
-            "hour hours 小时": 3600.0,
-            "day days 天": 86400.0,
-            "week weeks 周": 604800.0,
-            "month months 个月": 2629800.0,
-            "year years 年": 31557600.0,
-        },
-        "share": {"% percent 个百分点": 1.0, "‰": 0.1},
-        "dollar": {"$ us$ dollar dollars 美元": 1.0},
-        "euro": {"€ euro euros 欧元": 1.0},
-        "pound": {"£ pounds 英镑": 1.0},
-        "yuan": {"¥ yuan rmb 元 人民币": 1.0},
-        "yen": {"yen 日元": 1.0},
-    }.items()
-    for units, factor in table.items()
-    for unit in units.split()
-}
-"""Unit as written → what it measures, and the factor to that dimension's base unit."""
-
-CONVERTED = 0.01
-"""Relative difference up to which two amounts in different units of one dimension agree."""
-
 
 def digits(text: str) -> set[str]:
-    """Numbers as digit strings, thousands separators removed; the years of eras and Chinese numerals in digits too."""
-    plain = {found.replace(",", "").rstrip(".") for found in _DIGITS.findall(fold(text))}
+    """Numbers as digit strings, thousands separators removed, with a minus where they are negative (零下20 is -20).
+
+    The years of eras and Chinese numerals in digits too.
+    """
+    folded = fold(text)
+    plain = {_signed(folded, found) for found in _DIGITS.finditer(folded)}
     return plain | {str(year) for year, start, end in located_years(text) if not text[start:end].isdigit()}
+
+
+def _signed(text: str, found: re.Match[str]) -> str:
+    negative = minus_before(text, found.start()) < found.start() or below_zero(text, found.end()) > found.end()
+    return ("-" if negative else "") + found.group().replace(",", "").rstrip(".")
 
 
 def months(text: str) -> set[int]:
@@ -77,33 +39,18 @@ def months(text: str) -> set[int]:
     return named | {int(found) for found in _MONTH_ZH.findall(text) if 1 <= int(found) <= 12}
 
 
-def quantity(span: Span) -> tuple[str, float] | None:
-    """Dimension and amount in its base unit; None for a bare number and for units that are not known."""
-    value = amount(span)
-    known = UNITS.get(span.unit)
-    return (known[0], value * known[1]) if known and value is not None else None
-
-
-def quantities(text: str) -> list[tuple[str, float]]:
-    """All amounts of a text that have a known unit."""
-    return [found for span in numbers(text) if (found := quantity(span)) is not None]
-
-
 def unit_conflict(claim: str, text: str) -> str:
     """A number that the text gives in another unit than the claim does ("640 km", "640 metres"); "" when there is none.
 
     Amounts of one dimension are converted first, so that 1.2 km agrees with 1,200 m.
     """
-    for span in numbers(claim):
-        ours = quantity(span)
-        if ours is None:
+    for span in quantities(claim):
+        theirs = quantities(text)
+        if any(same_quantity(span, other) for other in theirs):
             continue
-        theirs = [(quantity(other), other) for other in numbers(text)]
-        if any(q and q[0] == ours[0] and abs(q[1] - ours[1]) <= CONVERTED * abs(ours[1]) for q, _ in theirs):
-            continue
-        same = [other for q, other in theirs if q and amount(other) == amount(span)]
+        same = [other for other in theirs if worded_amount(other) == worded_amount(span)]
         if same:
-            return f"{same[0].text} {same[0].unit}" if same[0].unit not in same[0].text else same[0].text
+            return f"{same[0].text} {same[0].unit}" if same[0].unit not in fold(same[0].text) else same[0].text
     return ""
 
 
@@ -113,9 +60,7 @@ def converted(claim: str, text: str) -> bool:
     A claim without any such amount gives False.
     """
     ours, theirs = quantities(claim), quantities(text)
-    return bool(ours) and all(
-        any(d == dimension and abs(v - value) <= CONVERTED * abs(value) for d, v in theirs) for dimension, value in ours
-    )
+    return bool(ours) and all(any(same_quantity(span, other) for other in theirs) for span in ours)
 
 
 def same_date(claim: str, text: str) -> bool:
@@ -144,6 +89,8 @@ def comparable(claim: str, text: str) -> bool:
         return True
     if unit_conflict(claim, text):
         return True
+    if any(same_quantity(a, b) is False for a in quantities(claim) for b in quantities(text)):
+        return True
     units = {span.unit for span in numbers(claim)}
     return any(span.unit in units for span in numbers(text) if not digits(span.text) <= digits(claim))
 
@@ -152,4 +99,7 @@ def other_values(claim: str, text: str) -> str:
     """What the text gives instead, in words."""
     if other := unit_conflict(claim, text):
         return other
+    for span in quantities(claim):
+        if found := next((o for o in quantities(text) if same_quantity(span, o) is False), None):
+            return found.text if found.unit in fold(found.text) else f"{found.text} {found.unit}"
     return ", ".join(sorted(digits(text) - digits(claim))) or ", ".join(span.text for span in dates(text))

@@ -5,10 +5,10 @@ A span of another type is no candidate at all, so that nothing is answered rathe
 
 import re
 
-from reflective_rag.programs.rules.agreement import UNITS
 from reflective_rag.programs.rules.matching import has_cjk
 from reflective_rag.programs.rules.names import is_person_zh
 from reflective_rag.programs.rules.question import Question
+from reflective_rag.programs.rules.units import UNITS
 from reflective_rag.programs.rules.values import Span
 from reflective_rag.programs.rules.words import BODIES_EN, MONTH_WORDS
 from reflective_rag.signatures.patterns import late_pattern
@@ -65,7 +65,8 @@ _MONEY_ASKED = late_pattern(
     re.IGNORECASE,
 )
 _MONEY = late_pattern(
-    r"[$£€¥元]|美元|dollar|euro|pound|yuan|yen|crown|franc|rupee|million|billion|[亿万]|\bm\b", re.IGNORECASE
+    r"[$£€¥元]|美元|英镑|法郎|港[元币]|\b(?:USD|EUR|GBP|CHF|CNY|RMB|JPY)\b|dollar|euro|pound|yuan|yen|crown|franc|rupee|million|billion|[亿万]|\bm\b",
+    re.IGNORECASE,
 )
 _DIMENSIONS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (
@@ -77,7 +78,7 @@ _DIMENSIONS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     ),
     (
         late_pattern(
-            r"\bhow\s+(?:long\s+(?:did|does|do|will|had|can|may|must|should|was\s+he|was\s+she)|old)\b|\bfor\s+how\s+long\b|多大年[纪龄]|几岁|多少岁|年龄|多久",
+            r"\bhow\s+(?:long\s+(?:did|does|do|will|had|can|may|must|should|was\s+he|was\s+she)|old)\b|\bfor\s+how\s+long\b|多大年[纪龄]|几岁|多少岁|年龄|多久|多长时间",
             re.IGNORECASE,
         ),
         ("time",),

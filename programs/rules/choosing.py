@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from reflective_rag.programs.rules.agreement import UNITS
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, core_title
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.page_about import page_about
+from reflective_rag.programs.rules.units import UNITS
 from reflective_rag.programs.rules.values import Span, amount, dates, numbers
 from reflective_rag.programs.rules.words import (
     AGE_EN,

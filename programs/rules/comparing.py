@@ -1,14 +1,15 @@
 """When two statements may be compared at all: one subject, one attribute, one scope, one time."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reflective_rag.programs.rules.dates import spoken_years, years
-from reflective_rag.programs.rules.evidence import Evidence, Line, core_title, merge
+from reflective_rag.programs.rules.evidence import GOES_ON, Evidence, Hits, Line, Page, core_title, merge
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.opposites import scopes
+from reflective_rag.programs.rules.units import UNITS
 from reflective_rag.programs.rules.validity import without_revision
 from reflective_rag.signatures.patterns import late_pattern
 
@@ -51,8 +52,10 @@ def same_subject(evidence: Evidence, a: Line, b: Line) -> bool:
     """
     pages = evidence.pages[a.page], evidence.pages[b.page]
     entity = [term.entity or term.text[0].isdigit() for term in evidence.question.terms]
+    if _others(pages, (a, b)):
+        return False
     held = [
-        [h > 0 for h, use in zip(merge(line.own, page.title), entity, strict=True) if use]
+        [h > 0 for h, use in zip(merge(_own(line, page), page.title), entity, strict=True) if use]
         for line, page in zip((a, b), pages, strict=True)
     ]
     if held[0] != held[1] or (held[0] and not any(held[0])):
@@ -63,6 +66,33 @@ def same_subject(evidence: Evidence, a: Line, b: Line) -> bool:
     if core_title(titles[0]) == core_title(titles[1]) or not held[0]:
         return False
     return all(h > 0 for line in (a, b) for h, use in zip(line.own, entity, strict=True) if use)
+
+
+def _before(line: Line, page: Page) -> Line | None:
+    """The sentence that a sentence goes on from: it begins with a pronoun."""
+    if not GOES_ON.match(line.text):
+        return None
+    at = next((i for i, each in enumerate(page.lines) if each.start == line.start), 0)
+    return page.lines[at - 1] if at else None
+
+
+def _own(line: Line, page: Page) -> Hits:
+    """The terms of a sentence, and of the one that it goes on from."""
+    before = _before(line, page)
+    return merge(line.own, before.own) if before else line.own
+
+
+def _others(pages: Sequence[Page], lines: Sequence[Line]) -> bool:
+    """Whether the pronouns of two sentences stand for two things: each page begins what it goes on from with another name."""
+    firsts = []
+    for page, line in zip(pages, lines, strict=True):
+        before = _before(line, page)
+        named = names(before.text) if before else []
+        if not before or not named:
+            return False
+        firsts.append((fold(named[0].text), fold(before.text)))
+    (x, text_x), (y, text_y) = firsts
+    return x not in text_y and y not in text_x
 
 
 def same_attribute(evidence: Evidence, a: Line, b: Line) -> bool:
@@ -93,5 +123,7 @@ def same_time(a: str, b: str) -> bool:
 
 def other_names(a: str, b: str) -> bool:
     """Whether each sentence names something that the other does not: they may speak of two namesakes."""
-    ours, theirs = ({fold(span.text) for span in names(text)} for text in (a, b))
+    ours, theirs = (
+        {name for span in names(text) if (name := fold(span.text)).split()[0] not in UNITS} for text in (a, b)
+    )
     return any(name not in fold(b) for name in ours) and any(name not in fold(a) for name in theirs)

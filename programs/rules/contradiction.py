@@ -5,22 +5,28 @@ time, of scope or of named things is taken for a difference of scope, not for a 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 from reflective_rag.programs.rules.comparing import Statement
 from reflective_rag.programs.rules.disagreement import denial, disagreement
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page
-from reflective_rag.programs.rules.matching import stem
+from reflective_rag.programs.rules.matching import fold, stem
 from reflective_rag.programs.rules.relevance import grade
 from reflective_rag.programs.rules.rivals import rivals
 from reflective_rag.programs.rules.spans import candidates
 from reflective_rag.programs.rules.twinning import twins
+from reflective_rag.programs.rules.units import UNITS
 from reflective_rag.programs.rules.words import STOP_EN
-from reflective_rag.signatures.text import tokenize
+from reflective_rag.signatures.text import identity, tokenize
 from reflective_rag.signatures.types import Contradiction
 
 MAX_PAGES, MAX_SPAN = 12, 240
 """Most pages compared with each other; longest quoted span in characters."""
+
+MOST_READ = 50
+"""Most pages of which the answer is read to choose those that are compared."""
 
 NEARLY = 0.7
 """Share of the coverage of a sentence on topic from which a sentence is read for what it denies."""
@@ -32,18 +38,30 @@ TWIN_GRADE = 0.05
 """Least grade of both pages before their sentences are compared one by one."""
 
 
-def contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
-    """Contradicting pairs, one a pair of passages.
+@dataclass(frozen=True)
+class Comparison:
+    """The contradictions, and the ids of the passages that say something to the question and were compared."""
 
-    First the two sentences that speak to the question are compared; then the answers that differently worded sentences
-    bind to the asked word; then, in pages of one subject, every sentence with its like. `newer` is the id of the later-published one where both dates are known and differ.
+    contradictions: tuple[Contradiction, ...]
+    compared: tuple[str, ...]
+
+
+def contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
+    """Contradicting pairs, one a pair of passages."""
+    return compare(evidence).contradictions
+
+
+def compare(evidence: Evidence) -> Comparison:
+    """Compare the passages with each other.
+
+    First the two sentences that speak to the question are compared, those with another answer before those that repeat
+    one; then the answers that differently worded sentences bind to the asked word; then, in pages of one subject, every
+    sentence with its like. `newer` is the id of the later-published one where both dates are known and differ.
     """
     found: dict[tuple[int, int], Contradiction] = {}
-    lines = _topic_lines(evidence)[:MAX_PAGES]
-    sure = sum(score >= evidence.settings.on_topic for score, _ in lines)
-    statements = [_statement(evidence, line) for _, line in lines]
-    for (i, a), (j, b) in combinations(enumerate(statements), 2):
-        if about := (disagreement if max(i, j) < sure else denial)(evidence, a, b):
+    chosen = _chosen(evidence)
+    for (sure_a, a), (sure_b, b) in combinations(chosen, 2):
+        if about := (disagreement if sure_a and sure_b else denial)(evidence, a, b):
             found[_pair(a, b)] = _contradiction(evidence, a, b, about)
     pages = [
         [_statement(evidence, line) for line in page.lines[:MAX_TWINS]] for page in _relevant(evidence)[:MAX_PAGES]
@@ -54,7 +72,28 @@ def contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
         if met := twins(evidence, ours, theirs):
             first, second, about = met
             found.setdefault(_pair(first, second), _contradiction(evidence, first, second, about))
-    return tuple(found.values())
+    said = [evidence.pages[s.line.page].passage.id for sure, s in chosen if sure and _answers(evidence, s)]
+    return Comparison(tuple(found.values()), tuple(dict.fromkeys(said)))
+
+
+def _chosen(evidence: Evidence) -> list[tuple[bool, Statement]]:
+    """The statements that are compared, each with whether it is surely on topic: each answer first, then repetitions."""
+    lines = _topic_lines(evidence)[:MOST_READ]
+    statements = [(score >= evidence.settings.on_topic, _statement(evidence, line)) for score, line in lines]
+    if len(statements) <= MAX_PAGES:
+        return statements
+    seen: set[str] = set()
+    first = []
+    for i, (_, statement) in enumerate(statements):
+        value = fold(statement.read())
+        first.append((value in seen, i))
+        seen.add(value)
+    return [statements[i] for _, i in sorted(sorted(first)[:MAX_PAGES], key=lambda item: item[1])]
+
+
+def _answers(evidence: Evidence, statement: Statement) -> bool:
+    """Whether a statement gives some answer; what only speaks of the same thing agrees with nobody."""
+    return evidence.question.kind in ("yes_no", "choice") or bool(statement.read())
 
 
 def _pair(a: Statement, b: Statement) -> tuple[int, int]:
@@ -69,9 +108,9 @@ def _topic_lines(evidence: Evidence) -> list[tuple[float, Line]]:
     least = NEARLY * evidence.settings.on_topic
     best: dict[str, tuple[float, Line]] = {}
     for page in evidence.pages:
+        key = identity(page.text)
         for line in page.lines:
             score = evidence.coverage(line.context)
-            key = page.passage.key
             if score >= least and (key not in best or score > best[key][0]):
                 best[key] = (score, line)
     return sorted(best.values(), key=lambda item: (-item[0], item[1].page))
@@ -84,13 +123,14 @@ def _relevant(evidence: Evidence) -> list[Page]:
     once: dict[str, Page] = {}
     for value, page in graded:
         if value >= TWIN_GRADE:
-            once.setdefault(page.passage.key, page)
+            once.setdefault(identity(page.text), page)
     return list(once.values())
 
 
 def _statement(evidence: Evidence, line: Line) -> Statement:
-    words = {stem(token) for token in tokenize(line.text) if token not in STOP_EN and not token[0].isdigit()}
-    return Statement(line, frozenset(words), lambda: _value(evidence, line))
+    tokens = (token for token in tokenize(line.text) if token not in STOP_EN and token not in UNITS)
+    words = {stem(token) for token in tokens if not token[0].isdigit()}
+    return Statement(line, frozenset(words), cache(lambda: _value(evidence, line)))
 
 
 def _value(evidence: Evidence, line: Line) -> str:

@@ -6,6 +6,7 @@ What cannot be read (0000-00-00, 2023-13-45, 光绪一百年) is unknown, never 
 import re
 from datetime import date
 
+from reflective_rag.programs.rules.words import MONTHS
 from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Passage
 
@@ -43,8 +44,14 @@ _ZH_DIGITS = {
 }
 _NOT_YEAR_BEFORE = r"(?<![\d.,/$£€¥#-])(?<!公元前)(?<!西元前)(?<![^\W\d_]-)"
 _FOUR = r"(1[0-9]{3}|20[0-9]{2})"
+MEASURED = (
+    r"m|km|cm|mm|ft|feet|foot|mi|miles?|(?:kilo|centi|milli)?met(?:re|er)s?|yards?|kg|lbs?|tons?|tonnes|kilograms?|grams?|acres|hectares|km²|m²|sq"
+    r"|square|cubic|lit(?:re|er)s?|ml|dollars|pounds|euros|yuan|yen|francs|crowns|USD|EUR|GBP|CHF|CNY|RMB|JPY|bar|psi|rpm|volts?|watts?|kW|hours|minutes"
+    r"|seconds|degrees|calories|kcal|MB|GB|kB|mAh|Hz"
+)
+"""English units, as a pattern: a number before one of them is no year."""
 YEAR = late_pattern(
-    rf"{_NOT_YEAR_BEFORE}(?<!前){_FOUR}(?![\d%]|[.,]\d|s\b|\s*(?:BCE?\b|B\.C\.)|年代|-\d{{1,2}}-\d)(?=年|\b|[^\w])"
+    rf"{_NOT_YEAR_BEFORE}(?<!前){_FOUR}(?![\d%]|[.,]\d|s\b|\s*(?:BCE?\b|B\.C\.)|年代|-\d{{1,2}}-\d|\s(?:{MEASURED})\b)(?=年|\b|[^\w])"
     rf"|{_NOT_YEAR_BEFORE}{_FOUR}(?=-(?:0?[1-9]|1[0-2])-(?:0?[1-9]|[12]\d|3[01])(?!\d))"
 )
 """A year as a text states it: four digits from 1000 to 2099 that are no part of a longer number, an amount or a
@@ -96,6 +103,42 @@ def located_years(text: str) -> list[tuple[int, int, int]]:
 def years(text: str) -> tuple[int, ...]:
     """The years a text states, in order, without repeats."""
     return tuple(dict.fromkeys(year for year, _, _ in located_years(text)))
+
+
+_DAY_EN = late_pattern(
+    rf"(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b(?P<m>{'|'.join(month[:3] for month in MONTHS)})[a-z]{{0,6}}\.?"
+    r"(?:\s+(?P<d2>\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,?\s+(?:of\s+)?(?P<y>\d{4}))?",
+    re.IGNORECASE,
+)
+_DAY_ISO = late_pattern(
+    r"(?P<y>\d{4})(?:-(?P<m>\d{1,2})-(?P<d>\d{1,2})|\s*年\s*(?:(?P<m2>\d{1,2})\s*月\s*(?:(?P<d2>\d{1,2})\s*[日号])?)?)"
+)
+
+
+def day_of(text: str) -> tuple[int | None, int | None, int | None]:
+    """Year, month and day of the one date that a text is, each None where it is not given."""
+    if found := _DAY_ISO.search(text):
+        part = {key: int(value) for key, value in found.groupdict().items() if value}
+        return part.get("y"), part.get("m", part.get("m2")), part.get("d", part.get("d2"))
+    if found := _DAY_EN.search(text):
+        month = [name[:3].lower() for name in MONTHS].index(found["m"].lower()) + 1
+        day = found["d"] or found["d2"]
+        return int(found["y"]) if found["y"] else None, month, int(day) if day else None
+    stated = years(text)
+    return (stated[0] if len(stated) == 1 else None), None, None
+
+
+def other_day(a: str, b: str) -> bool:
+    """Whether two dates of one year cannot be the same: 5 May and 8 May 1945, April and 8 May; May 1945 may be 5 May."""
+    (year, *ours), (other, *theirs) = day_of(a), day_of(b)
+    if year is None or year != other:
+        return False
+    for x, y in zip(ours, theirs, strict=True):
+        if x is None or y is None:
+            return False
+        if x != y:
+            return True
+    return False
 
 
 def spoken_years(sentence: str) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 import re
 
 from reflective_rag.programs.rules.denial import denied
+from reflective_rag.programs.rules.direction import turned_round
 from reflective_rag.programs.rules.evidence import Evidence, Page, merge
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.names import names
@@ -77,6 +78,8 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
     coverage = evidence.coverage(line.context, [term.text not in denial for term in question.terms])
     if coverage < evidence.settings.min_statement:
         return Draft(answer=""), 0.0
+    if turned_round(question.text, line.text):
+        return Draft(answer=no, cited=(evidence.pages[line.page].passage.id,)), coverage
     flipped = bool(denial) or negated(line.text) != negated(question.text)
     return Draft(answer=no if flipped else yes, cited=(evidence.pages[line.page].passage.id,)), coverage
 

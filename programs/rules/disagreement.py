@@ -1,5 +1,6 @@
 """What two statements disagree on: a number, a year, a negation, an antonym, or one swapped piece."""
 
+from reflective_rag.programs.rules.agreement import digits
 from reflective_rag.programs.rules.comparing import (
     Statement,
     other_names,
@@ -9,8 +10,9 @@ from reflective_rag.programs.rules.comparing import (
     same_subject,
     same_time,
 )
-from reflective_rag.programs.rules.dates import years
+from reflective_rag.programs.rules.dates import other_day, years
 from reflective_rag.programs.rules.denial import denied
+from reflective_rag.programs.rules.direction import exclusive, said_alike, turned_round
 from reflective_rag.programs.rules.evidence import Evidence
 from reflective_rag.programs.rules.matching import fold, hits, stem
 from reflective_rag.programs.rules.negation import negated
@@ -18,7 +20,8 @@ from reflective_rag.programs.rules.opposites import opposed, restricted
 from reflective_rag.programs.rules.swaps import Swap, swap
 from reflective_rag.programs.rules.tolerance import Hedge, amounts_agree, hedge, years_agree
 from reflective_rag.programs.rules.twinning import exclude
-from reflective_rag.programs.rules.values import numbers, worded_amount
+from reflective_rag.programs.rules.units import quantity, same_quantity
+from reflective_rag.programs.rules.values import Span, dates, numbers, worded_amount
 from reflective_rag.signatures.text import tokenize
 
 KEY_OF_FRAME = 0.5
@@ -33,7 +36,9 @@ def disagreement(evidence: Evidence, a: Statement, b: Statement) -> str:
         return ""
     if word := _denied(evidence, a, b):
         return word
-    words = opposed(a.line.text, b.line.text)
+    if _turned_round(a.line.text, b.line.text):
+        return "who did it to whom"
+    words = "" if said_alike(a.line.text, b.line.text) else opposed(a.line.text, b.line.text)
     alike = overlap(a, b)
     frame = max(alike, _frame(evidence, a, b, words))
     if frame < settings.alike:
@@ -53,6 +58,13 @@ def disagreement(evidence: Evidence, a: Statement, b: Statement) -> str:
         if words:
             return words
     return _swapped(evidence, a, b) if frame >= settings.swapped else ""
+
+
+def _turned_round(a: str, b: str) -> bool:
+    """Whether two sentences say it the other way round, of one time where both can be true at two."""
+    if not turned_round(a, b) or not same_time(a, b):
+        return False
+    return exclusive(a) or bool(set(years(a)) & set(years(b)))
 
 
 def denial(evidence: Evidence, a: Statement, b: Statement) -> str:
@@ -89,6 +101,9 @@ def _years_differ(a: Statement, b: Statement, overlap: float, nearly_same: float
     several = max(len(years(s.line.text)) for s in (a, b)) > 1
     if several and overlap < nearly_same:
         return ""
+    if other_day(*values) and not (_given(values[0], b.line.text) or _given(values[1], a.line.text)):
+        one_day = max(len(dates(s.line.text)) for s in (a, b)) == 1 or overlap >= nearly_same
+        return f"{values[0]} / {values[1]}" if one_day and not other_names(a.line.text, b.line.text) else ""
     if not ours or not theirs or ours & theirs or ours & set(years(b.line.text)) or theirs & set(years(a.line.text)):
         return ""
     if len(ours) == len(theirs) == 1:
@@ -107,18 +122,37 @@ def _hedged(statement: Statement, value: str) -> Hedge:
 def _numbers_differ(evidence: Evidence, a: Statement, b: Statement) -> str:
     values = a.read(), b.read()
     texts = [fold(evidence.pages[s.line.page].text) for s in (a, b)]
-    if fold(values[0]) in texts[1] or fold(values[1]) in texts[0]:
-        return ""
     ours, theirs = (
         [span for span in numbers(s.line.text) if s.line.text.startswith(value, span.start)]
         for s, value in zip((a, b), values, strict=True)
     )
-    if not ours or not theirs or ours[0].unit != theirs[0].unit or other_names(a.line.text, b.line.text):
+    if not ours or not theirs or other_names(a.line.text, b.line.text):
         return ""
+    if same_quantity(ours[0], theirs[0]) is not False and any(
+        _given(value, text) for value, text in zip(values, texts[::-1], strict=True)
+    ):
+        return ""
+    if ours[0].unit != theirs[0].unit:
+        return _converted((a, ours[0]), (b, theirs[0]), values)
     x, y = worded_amount(ours[0]), worded_amount(theirs[0])
     if x is None or y is None or abs(x - y) <= evidence.settings.same_amount * max(abs(x), abs(y)):
         return ""
     if amounts_agree(x, _hedged(a, values[0]), y, _hedged(b, values[1])):
+        return ""
+    return f"{values[0]} / {values[1]}"
+
+
+def _given(value: str, text: str) -> bool:
+    """Whether a text holds a value, as it stands and with its sign."""
+    return fold(value) in text and digits(value) <= digits(text)
+
+
+def _converted(a: tuple[Statement, Span], b: tuple[Statement, Span], values: tuple[str, str]) -> str:
+    """Two amounts in different units, where they are not the same (1000 m, 1000 feet) and cannot both be roughly right."""
+    if same_quantity(a[1], b[1]) is not False:
+        return ""
+    (_, x), (_, y) = quantity(a[1]) or ("", 0.0), quantity(b[1]) or ("", 0.0)
+    if amounts_agree(x, _hedged(a[0], values[0]), y, _hedged(b[0], values[1])):
         return ""
     return f"{values[0]} / {values[1]}"
 

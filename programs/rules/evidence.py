@@ -7,16 +7,21 @@ from datetime import date
 from functools import lru_cache
 
 from reflective_rag.programs.rules.cutting import stretches
+from reflective_rag.programs.rules.deadline import check
 from reflective_rag.programs.rules.instructions import is_instruction
 from reflective_rag.programs.rules.matching import Term, fold, has_cjk, hits, stands_in
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.settings import DEFAULTS, RuleSettings
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Passage
 
 TITLE, NEIGHBOUR, PAGE, LINK = 0.9, 0.5, 0.25, 0.5
 """What a term is worth to a sentence when it stands in the title, the sentence next to it, elsewhere in the passage, or
 in a sentence of another passage that names this passage's title (one hop of a chain). In the sentence itself it is
 worth 1."""
+
+GOES_ON = late_pattern(r"(?:it|its|they|their|he|his|she|her|this|these)\b|[它他她其该]", re.IGNORECASE)
+"""The beginning of a sentence that goes on with what the one before it is about, whose terms it holds like a title's."""
 
 CHAIN = 0.95
 """What a linked term is worth instead of LINK to a sentence that brings a term the linking passage lacks: *director of
@@ -82,6 +87,7 @@ class Evidence:
         0 when there are none.
         """
         marks = only if only is not None else [True] * len(found)
+        check()
         total = sum(w for w, use in zip(self.weights, marks, strict=True) if use)
         return sum(w * h for w, h, use in zip(self.weights, found, marks, strict=True) if use) / total if total else 0.0
 
@@ -162,6 +168,7 @@ def _reading(terms: tuple[Term, ...], text: str) -> tuple[str, tuple[_Piece, ...
     kept: list[str] = []
     before, position = "", 0
     for piece, start, end in stretches(text):
+        check()
         if not _WORDS.search(piece):
             continue
         if is_instruction(piece, before):
@@ -198,7 +205,10 @@ def _lines(index: int, title: Hits, page: Hits, linked: Hits, cut: tuple[_Piece,
     around = merge(scale(title, TITLE), scale(page, PAGE))
     lines = []
     for i, (text, start, end, own) in enumerate(cut):
-        near = [scale(cut[j][3], NEIGHBOUR) for j in (i - 1, i + 1) if 0 <= j < len(cut)]
+        goes_on = GOES_ON.match(text) is not None
+        near = [
+            scale(cut[j][3], TITLE if goes_on and j < i else NEIGHBOUR) for j in (i - 1, i + 1) if 0 <= j < len(cut)
+        ]
         gain = any(linked) and any(h > 0 and not before for h, before in zip(own, linked, strict=True))
         lines.append(
             Line(index, text, start, end, own, merge(own, around, scale(linked, CHAIN if gain else LINK), *near))

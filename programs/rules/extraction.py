@@ -1,19 +1,18 @@
 """Answering by extraction: the best supported sentence, then the span in it that fits the question."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
 from reflective_rag.programs.rules.choosing import choose
+from reflective_rag.programs.rules.deadline import GRACE, OutOfTime, watched
 from reflective_rag.programs.rules.deciding import decide
-from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather
+from reflective_rag.programs.rules.evidence import GOES_ON, Evidence, Line, Page, gather
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import Candidate, candidates
 from reflective_rag.programs.rules.versions import outdated_pages, superseded_pages
-from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Draft, Passage
 
 LINES = 10
@@ -29,10 +28,6 @@ OUTDATED, OLD = 0.5, 0.8
 """Factor for sentences of a passage that a better dated one supersedes, and of one that is only too old by itself."""
 
 
-_GOES_ON = late_pattern(r"(?:it|its|they|their|he|his|she|her|this|these)\b|[它他她其该]", re.IGNORECASE)
-"""The beginning of a sentence that goes on with what the one before it is about."""
-
-
 def answer(
     question: str,
     passages: Sequence[Passage],
@@ -45,8 +40,16 @@ def answer(
     An empty answer means that no sentence cleared `settings.min_sentence`, or none holds a fitting span.
 
     Yes/no questions give "yes" / "no" (是 / 否), "A or B" questions one of the two; all others a verbatim span of a
-    passage.
+    passage. Empty too where a time limit ends it in the middle (see `deadline`).
     """
+    try:
+        with watched(GRACE):
+            return _answer(question, passages, today, settings)
+    except OutOfTime:
+        return Draft(answer="")
+
+
+def _answer(question: str, passages: Sequence[Passage], today: date | None, settings: RuleSettings | None) -> Draft:
     asked = analyse(question, today)
     evidence = gather(asked, passages, settings)
     if asked.kind == "yes_no":
@@ -81,7 +84,7 @@ def ranked_lines(evidence: Evidence, pages: Sequence[Page]) -> list[tuple[float,
     kept = []
     for line in (line for page in pages for line in page.lines):
         score = evidence.coverage(line.context)
-        own = evidence.coverage(line.own) >= settings.min_own or _GOES_ON.match(line.text) is not None
+        own = evidence.coverage(line.own) >= settings.min_own or GOES_ON.match(line.text) is not None
         quotable = score >= settings.min_sentence and own
         if quotable and _key_terms(evidence, line) >= settings.min_key:
             kept.append((score, line))

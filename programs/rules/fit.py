@@ -42,7 +42,9 @@ _MONEY_ASKED = late_pattern(
     r"\b(?:revenue|cost|costs|price|money|budget|salary|profit|income|gross|grossed|fees?)\b|钱|收入|营收|票房|金额|价格|售价|利润|资金|经费|费用",
     re.IGNORECASE,
 )
-_MONEY = late_pattern(r"[$£€¥元]|美元|dollar|euro|pound|yuan", re.IGNORECASE)
+_MONEY = late_pattern(
+    r"[$£€¥元]|美元|英镑|法郎|港[元币]|\b(?:USD|EUR|GBP|CHF|CNY|RMB|JPY)\b|dollar|euro|pound|yuan", re.IGNORECASE
+)
 _PEOPLE_ASKED = late_pattern(r"\bpopulation\b|\bhow many people\b|人口|多少人|人数|几个人", re.IGNORECASE)
 _OBJECT_ZH = late_pattern(r"什么[？?\s]*$")
 _WORKS_ZH = frozenset("小说 电影 歌曲 歌 书 著作 作品 专辑 电视剧 节目 文章 论文 诗 剧本 戏剧 漫画 杂志".split())

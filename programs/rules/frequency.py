@@ -17,7 +17,7 @@ _OFTEN = late_pattern(
     rf"\b(?:every|each)\s+(?:{_COUNT}\s+)?{_UNIT}(?:\s+(?:and|or)\s+{_UNIT})?"
     rf"|\b(?:once|twice|{_COUNT}\s+times)\s+(?:an?|per|each|every|in)\s+(?:{_COUNT}\s+)?{_UNIT}"
     r"|\b(?:hourly|daily|weekly|fortnightly|monthly|quarterly|yearly|annually|half-yearly|biannually)\b"
-    r"|每隔?(?:半|\d[\d,]*|[一二两三四五六七八九十百千]+)?个?(?:分钟|小时|工作日|天|日|晚|周|星期[一二三四五六日]?|月|季度|季|年|学期|公里)"
+    r"|每隔?(?:半|\d[\d,]*|[一二两三四五六七八九十百千]+)?个?(?:分钟|小时|工作日|天|日|晚|周[一二三四五六日]?|星期[一二三四五六日]?|月|季度|季|年|学期|公里)"
     r"(?:[㐀-䶿一-鿿]{0,5}?[一两二三四五六七八九十\d]+[次遍回])?"
     r"|[一二两三四五六七八九十\d]+个?(?:分钟|小时|天|周|月|季度|年)[一两二三四五六七八九十]次",
     re.IGNORECASE,

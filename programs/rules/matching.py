@@ -5,6 +5,7 @@ is searched for the
 word and, for partial credit, for its bigrams, so that a wrong cut in the text (1936年出|生于) cannot hide a match.
 """
 
+import re
 import threading
 import unicodedata
 from collections.abc import Iterable
@@ -28,7 +29,9 @@ _LIFE_SPAN = late_pattern(
 )
 _IS_A = late_pattern(rf"\b(?:is|was|are|were)\s+(?:an?|the)\s+(?:[a-z-]+\s+)?{DEMONYM}\b")
 # What a sentence says without the word: "X (1 May 1900 – 2 June 1980)" was born and died, "X is an American actor" has a nationality and a trade.
+CHIEF_EXECUTIVE = late_pattern(r"\bchief\s+executive(?:\s+officer)?\b", re.IGNORECASE)
 _IMPLIED = (
+    (CHIEF_EXECUTIVE, ("ceo",), ""),
     (_LIFE_SPAN, ("born", "die"), " 出生 去世"),
     (_IS_A, ("nation", "citizen", "countri", "occup", "profess"), ""),
 )
@@ -109,6 +112,11 @@ def _synonyms() -> dict[str, tuple[str, ...]]:
         for word in group:
             table[word] = tuple(dict.fromkeys(table.get(word, ()) + group))
     return table
+
+
+def shortened(text: str) -> str:
+    """The text with "CEO" for its long form, so that both are one word."""
+    return CHIEF_EXECUTIVE.sub("CEO", text)
 
 
 def forms_of(word: str, *, literal: bool = False) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def _names_en(text: str) -> list[Span]:
             i += 1
             continue
         last = j = i
-        while j + 1 < len(words) and text[words[j][2] : words[j + 1][1]] in (" ", "  ") and j + 1 - last <= 3:
+        while j + 1 < len(words) and text[words[j][2] : words[j + 1][1]] in (" ", "  ", " & ") and j + 1 - last <= 3:
             j += 1
             word = words[j][0]
             if _is_name_word(word) or (word.isdigit() and len(word) < 4 and j - last == 1):

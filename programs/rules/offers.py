@@ -15,9 +15,13 @@ from reflective_rag.programs.rules.places import asks_where, places
 from reflective_rag.programs.rules.quantities import amounts
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.values import Span, dates
+from reflective_rag.signatures.patterns import late_pattern
 
 _YEAR_ONLY = re.compile(r"\b(?:what|which)\s+year\b|哪一?年|年份|几几年", re.IGNORECASE)
 
+_WITH_WHAT = late_pattern(
+    r"^\W*what\b.*\bwith\s*\?*\s*$|用什么(?:来|进行)?(?P<verb>[㐀-鿿]{2,4})[？?]?$", re.IGNORECASE
+)
 _NEAR = re.compile(r"附近|周边|周围|一带|境内|郊外|郊区|市区|市内|[东西南北]+[部边]")
 """What follows a name without being part of it: 佛罗伦萨附近."""
 
@@ -30,8 +34,24 @@ def offers(question: Question, text: str) -> list[Span]:
         return list(frequencies(text))
     if question.kind in ("thing", "number", "place", "person") and (code := asked_code(question.text)):
         return list(codes(text, code)) if code != "code" or names_code(question.text, text) else []
+    if used := instruments(question, text):
+        return used
     spans = _by_kind(question, text)
     return spans + agents(question, text) if asks_agent(question) else spans
+
+
+def instruments(question: Question, text: str) -> list[Span]:
+    """What a sentence says something is done with, where that is asked: descaled *with vinegar*, 用*白醋*除垢."""
+    asked = _WITH_WHAT.search(question.text)
+    if not asked:
+        return []
+    verb = re.escape(asked["verb"]) if asked["verb"] else ""
+    pattern = (
+        rf"用(?P<it>[㐀-鿿]{{1,8}}?)(?:来|进行)?{verb}"
+        if verb
+        else r"\bwith\s+(?:an?\s+|the\s+)?(?P<it>[a-z][\w -]*?\w)(?=\s*(?:[,.;]|$|\band\b))"
+    )
+    return [Span(m["it"], m.start("it"), m.end("it"), "phrase") for m in re.finditer(pattern, text)]
 
 
 def _by_kind(question: Question, text: str) -> list[Span]:

@@ -1,14 +1,15 @@
 """What a question asks: its kind, content terms, entities, options and time."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 
 from reflective_rag.programs.rules.kinds import WH, WORD, Kind, kind_of, noun_after
-from reflective_rag.programs.rules.matching import Term, fold, forms_of, grams_of, has_cjk, segmenter
+from reflective_rag.programs.rules.matching import Term, fold, forms_of, grams_of, has_cjk, segmenter, shortened
 from reflective_rag.programs.rules.names import names, quoted
 from reflective_rag.programs.rules.time import TimeExpression, time_expression
+from reflective_rag.programs.rules.values import Span
 from reflective_rag.programs.rules.words import (
     LARGER_EN,
     LARGER_ZH,
@@ -58,6 +59,8 @@ class Question:
 
 _WH_ZH = late_pattern(r"(?:哪一?[些个家所部种座支位款条本项场次届年天里儿]?|什么样?的?|谁|多少|几|何时|何地|何处)")
 _AT_ASKED = late_pattern(r"在(?=哪|什么|何[处地])")
+_CHIEF = late_pattern(r"C[A-Z]O")
+_OFFICE = late_pattern(r"C[A-Z]O\s+(?:of|at)\s+(?:the\s+)?")
 _MEASURED = late_pattern(
     r"\bhow\s+(long|heavy|old|tall|high|far|deep|wide|big|large|fast|often|soon)\b(?:[^?]*\b(take|last)s?\b)?"
 )
@@ -115,13 +118,24 @@ def _entities(question: str, options: tuple[str, ...], expected: str) -> tuple[s
     spans.sort(key=lambda span: (span.start, -span.end))
     kept: list[str] = list(options)
     end = -1
-    for span in spans:
-        if span.start < end or _is_question_word(span.text) or fold(span.text) == fold(expected):
+    for span in (_without_office(span) for span in spans):
+        if (
+            span.start < end
+            or _is_question_word(span.text)
+            or _CHIEF.fullmatch(span.text)
+            or fold(span.text) == fold(expected)
+        ):
             continue
         end = span.end
         if not any(fold(span.text) in fold(other) for other in kept):
             kept.append(span.text)
     return tuple(kept)
+
+
+def _without_office(span: Span) -> Span:
+    """CEO of Acme: the office is what is asked about Acme."""
+    found = _OFFICE.match(span.text)
+    return replace(span, text=span.text[found.end() :], start=span.start + found.end()) if found else span
 
 
 def _is_question_word(text: str) -> bool:
@@ -132,7 +146,8 @@ def _terms(question: str, entities: tuple[str, ...], expected: str, time: TimeEx
     inside = " ".join(fold(entity) for entity in entities)
     found: dict[str, Term] = {}
     measured = {word for match in _MEASURED.finditer(fold(question)) for word in match.groups() if word}
-    for word in _content_words(question):
+    measured |= {"钱"} if "多少钱" in question else set()
+    for word in _content_words(shortened(question)):
         key = fold(word)
         entity = (
             key in inside

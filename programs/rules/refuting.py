@@ -2,9 +2,11 @@
 
 import re
 
+from reflective_rag.programs.rules.direction import wrong_side
 from reflective_rag.programs.rules.matching import fold, hits
 from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import Question
+from reflective_rag.programs.rules.tenure import held_once
 from reflective_rag.signatures.patterns import late_pattern
 
 _CLAUSE = late_pattern(
@@ -38,10 +40,22 @@ def refuted(question: Question, sentence: str, start: int, end: int) -> bool:
     return denies and any(hits(question.terms, clause)) and not negated(question.text)
 
 
+def reverses(question: Question, sentence: str, claim: str) -> bool:
+    """Whether a sentence holds the claim only on the other side of what is asked: it acquired, and was not acquired."""
+    places = _places(sentence, claim)
+    return bool(places) and all(wrong_side(question, sentence, start, end) for start, end in places)
+
+
 def refutes(question: Question, sentence: str, claim: str) -> bool:
     """Whether a sentence that holds the claim as it stands denies it wherever it does."""
+    places = _places(sentence, claim)
+    return bool(places) and all(
+        refuted(question, sentence, start, end) or held_once(question, sentence, start, end) for start, end in places
+    )
+
+
+def _places(sentence: str, claim: str) -> list[tuple[int, int]]:
     wanted, folded = fold(claim).strip(" .。"), fold(sentence)
     if not wanted or len(folded) != len(sentence):
-        return False
-    places = [m.span() for m in re.finditer(re.escape(wanted), folded)]
-    return bool(places) and all(refuted(question, sentence, start, end) for start, end in places)
+        return []
+    return [m.span() for m in re.finditer(re.escape(wanted), folded)]

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from reflective_rag.programs.rules.comparing import Statement, same_scope, same_subject, same_time
-from reflective_rag.programs.rules.dates import years
+from reflective_rag.programs.rules.dates import other_day, years
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title, merge
-from reflective_rag.programs.rules.matching import fold, has_cjk, stem
+from reflective_rag.programs.rules.matching import CHIEF_EXECUTIVE, fold, has_cjk, stem
 from reflective_rag.programs.rules.names import is_person_zh
 from reflective_rag.programs.rules.opposites import restricted
 from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question
 from reflective_rag.programs.rules.spans import PLURAL, Candidate, candidates
 from reflective_rag.programs.rules.tolerance import hedge
 from reflective_rag.programs.rules.values import dates
-from reflective_rag.programs.rules.words import BODIES_EN, STOP_EN
+from reflective_rag.programs.rules.words import BODIES_EN, DEMONYM, STOP_EN
 from reflective_rag.signatures.patterns import late_pattern
 
 _SHARED = late_pattern(
@@ -104,7 +104,8 @@ def _answer(evidence: Evidence, statements: Sequence[Statement]) -> Rival | None
 def _bound(evidence: Evidence, line: Line, value: Candidate) -> bool:
     """Whether a sentence begins by saying the asked thing of the question's name: "The director of X is Y"."""
     question, text = evidence.question, line.text
-    if question.kind == "person" and not _is_person(value.text):
+    last = not re.search(r"\w", text[value.end - line.start :])
+    if question.kind == "person" and not _is_person(value.text) and not (last and _first_name(value.text)):
         return False
     asked = [t for t in question.attribute if t.weight > WEIGHT_WEAK and not t.text[0].isdigit()]
     thing = _things(evidence, line)
@@ -153,10 +154,16 @@ def _is_person(text: str) -> bool:
     return len(words) > 1 and not any(word.lower() in BODIES_EN for word in words)
 
 
+def _first_name(text: str) -> bool:
+    """One capitalized word that is no adjective of nationality: where a sentence ends with it, somebody is named so."""
+    return re.fullmatch(r"[A-Z][a-z]+", text) is not None and re.fullmatch(DEMONYM, text) is None
+
+
 def _places(forms: tuple[str, ...], text: str) -> list[tuple[int, int]]:
     """Where any of the forms stands: Chinese ones as they are, English ones by stem."""
     folded = fold(text)
     found = [(m.start(), m.end()) for form in forms if has_cjk(form) for m in re.finditer(re.escape(form), folded)]
+    found += [m.span() for m in CHIEF_EXECUTIVE.finditer(text)] if "ceo" in forms else []
     return found + [(m.start(), m.end()) for m in _WORD.finditer(folded) if stem(m.group()) in forms]
 
 
@@ -184,6 +191,8 @@ def _differ(evidence: Evidence, a: Rival, b: Rival) -> bool:
     ]
     x, y = fold(a.value.text), fold(b.value.text)
     if evidence.question.kind == "time":
+        if other_day(a.value.text, b.value.text):
+            return _plain_day(a) and _plain_day(b) and x not in texts[1] and y not in texts[0]
         return (
             _other_day(a, b) and not set(years(x)) & set(years(texts[1])) and not set(years(y)) & set(years(texts[0]))
         )
@@ -199,8 +208,10 @@ def _known_by(name: str) -> str:
 
 def _other_day(a: Rival, b: Rival) -> bool:
     """Whether two dates lie in different years, both stated as they are."""
-    for rival in (a, b):
-        before, _, behind = rival.statement.line.text.partition(rival.value.text)
-        if hedge(before, behind) or len(years(rival.value.text)) != 1 or len(dates(rival.value.text)) != 1:
-            return False
-    return years(a.value.text) != years(b.value.text)
+    return _plain_day(a) and _plain_day(b) and years(a.value.text) != years(b.value.text)
+
+
+def _plain_day(rival: Rival) -> bool:
+    """Whether a value is one date, stated as it is."""
+    before, _, behind = rival.statement.line.text.partition(rival.value.text)
+    return not hedge(before, behind) and len(years(rival.value.text)) == 1 and len(dates(rival.value.text)) == 1

@@ -9,9 +9,9 @@ from reflective_rag.programs.rules.evidence import Evidence, Line, gather
 from reflective_rag.programs.rules.matching import fold, has_cjk, stands_in
 from reflective_rag.programs.rules.opposites import opposed
 from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question, analyse
-from reflective_rag.programs.rules.refuting import refutes
+from reflective_rag.programs.rules.refuting import refutes, reverses
 from reflective_rag.programs.rules.spans import Candidate, candidates
-from reflective_rag.programs.rules.values import amount, numbers
+from reflective_rag.programs.rules.values import numbers, worded_amount
 from reflective_rag.programs.rules.verdicts import verdict
 from reflective_rag.programs.rules.words import COMMON_NOUNS_EN
 from reflective_rag.signatures.types import ClaimSupport
@@ -31,13 +31,11 @@ def judge_short(evidence: Evidence, claim: str) -> ClaimSupport:
     """Verdict on a short answer: the best that any sentence gives, then a rival value, then nothing."""
     asked = analyse(claim)
     own = gather(asked, [page.passage for page in evidence.pages], evidence.settings)
-    found: dict[str, list[str]] = {"full": [], "part": [], "beside": [], "apart": [], "denied": []}
+    found: dict[str, list[str]] = {"full": [], "part": [], "beside": [], "apart": [], "denied": [], "reversed": []}
     for page, claim_page in zip(evidence.pages, own.pages, strict=True):
         for i, line in enumerate(page.lines):
             held = _held(own, claim, claim_page.lines[i], bool(asked.terms))
-            if held and refutes(evidence.question, line.text, claim):
-                found["denied"].append(page.passage.id)
-            elif held and (rank := _rank(evidence, claim, line, held)):
+            if rank := _against(evidence, claim, line) or _rank(evidence, claim, line, held) if held else "":
                 found[rank].append(page.passage.id)
                 if rank == "full":
                     break
@@ -46,13 +44,20 @@ def judge_short(evidence: Evidence, claim: str) -> ClaimSupport:
         return verdict(question, claim, "supported", found["full"])
     if other := _other_value(evidence, claim):
         return verdict(question, claim, "contradicted", (other[0],), "value", other[1])
-    if found["denied"]:
-        return verdict(question, claim, "contradicted", found["denied"], "negation")
+    if against := [*found["denied"], *found["reversed"]]:
+        return verdict(question, claim, "contradicted", against, "negation" if found["denied"] else "reversed")
     if found["part"]:
         return verdict(question, claim, "partially", found["part"], "part")
     if found["beside"]:
         return verdict(question, claim, "partially", found["beside"], "apart")
     return verdict(question, claim, "not_supported", (), "apart" if found["apart"] else "none")
+
+
+def _against(evidence: Evidence, claim: str, line: Line) -> str:
+    """How a sentence that holds the answer speaks against it: "denied", "reversed" (it did it), or ""."""
+    if refutes(evidence.question, line.text, claim):
+        return "denied"
+    return "reversed" if reverses(evidence.question, line.text, claim) else ""
 
 
 def _rank(evidence: Evidence, claim: str, line: Line, held: float) -> str:
@@ -159,7 +164,7 @@ def _differs(question: Question, claim: str, value: str, sentence: str) -> str:
     if other := unit_conflict(claim, sentence):
         return other
     first, second = (
-        next((n for span in numbers(text) if (n := amount(span)) is not None), None) for text in (claim, value)
+        next((n for span in numbers(text) if (n := worded_amount(span)) is not None), None) for text in (claim, value)
     )
     if first is None or second is None or values_held(claim, sentence):
         return ""

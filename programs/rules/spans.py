@@ -7,6 +7,7 @@ from reflective_rag.programs.rules.answer_types import fits_type
 from reflective_rag.programs.rules.clock import clock_fit
 from reflective_rag.programs.rules.conditions import unasked
 from reflective_rag.programs.rules.contrast import contrasts
+from reflective_rag.programs.rules.direction import answers_zh, right_side, wrong_side
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
 from reflective_rag.programs.rules.fit import KIND, fit
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stands_in, stem
@@ -14,7 +15,8 @@ from reflective_rag.programs.rules.offers import offers
 from reflective_rag.programs.rules.phrases import WORDS
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.refuting import refuted
-from reflective_rag.programs.rules.subjects import subject
+from reflective_rag.programs.rules.subjects import doer_before, subject
+from reflective_rag.programs.rules.tenure import held_once
 from reflective_rag.programs.rules.values import Span
 from reflective_rag.programs.rules.words import MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
 from reflective_rag.signatures.patterns import late_pattern
@@ -64,20 +66,29 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     positions = _positions(evidence, line.text)
     title = core_title(evidence.pages[line.page].name)
     found = []
-    spans = list(dict.fromkeys(_trim(question, span) for span in offers(question, line.text)))
+    spans = list(
+        dict.fromkeys(
+            _trim(question, span) for span in (*offers(question, line.text), *answers_zh(question, line.text))
+        )
+    )
     fitting = [s for s in spans if not _from_question(question, s.text) and fits_type(question, line.text, s)]
     fitting = [s for s in fitting if not refuted(question, line.text, s.start, s.end)]
+    fitting = [s for s in fitting if not wrong_side(question, line.text, s.start, s.end)]
+    fitting = [s for s in fitting if not held_once(question, line.text, s.start, s.end)]
     values = [span for span in fitting if span.kind in _VALUES]
     against = dict(zip(values, contrasts(question.text, line.text, values), strict=True))
     apart = unasked(question.text, line.text) if question.kind in _TYPED else 0.0
     for span in fitting:
         score = apart + _nearness(span, positions, question, line.text) + fit(question, line.text, span, title)
         score += against.get(span, 0.0) + (clock_fit(question.text, line.text, span) if span.kind == "clock" else 0.0)
+        score += KIND if right_side(question, line.text, span.start, span.end) else 0.0
         found.append(Candidate(span.text, line.page, line.start + span.start, line.start + span.end, score))
     if question.kind == "person" and (who := subject(evidence, line)) and not _from_question(question, who[1].text):
         pronoun, person = who
         score = _nearness(pronoun, positions, question, line.text) + KIND
         found.append(Candidate(person.text, line.page, person.start, person.end, score))
+    if question.kind == "person" and (doer := doer_before(evidence, line)):
+        found.append(Candidate(doer.text, line.page, doer.start, doer.end, 1 + KIND))
     found.sort(key=lambda c: (-c.score, c.start))
     if found and PLURAL.search(question.text):
         found[0] = _with_list(found[0], line, spans)

@@ -1,13 +1,17 @@
 """Statements ("The bridge was completed in 1931."), judged by their own terms against each sentence."""
 
+import re
+
 from reflective_rag.programs.rules.agreement import comparable, digits, other_values, unit_conflict, values_held
 from reflective_rag.programs.rules.denial import denied
-from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather, merge, scale
-from reflective_rag.programs.rules.matching import hits
+from reflective_rag.programs.rules.direction import said_alike, turned_round
+from reflective_rag.programs.rules.evidence import Evidence, Hits, Line, Page, gather, merge, scale
+from reflective_rag.programs.rules.matching import fold, hits
 from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.opposites import opposed
 from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.swaps import excludes, swap
+from reflective_rag.programs.rules.units import UNITS, quantities, same_quantity
 from reflective_rag.programs.rules.verdicts import verdict
 from reflective_rag.signatures.types import ClaimSupport
 
@@ -52,14 +56,16 @@ def _judge_line(own: Evidence, question: Question, claim: str, news: list[bool],
     """Rank, coverage and verdict of one sentence: support beats contradiction beats part; None for nothing."""
     line, settings = page.lines[at], own.settings
     near = (scale(page.lines[i].own, NEAR) for i in (at - 1, at + 1) if 0 <= i < len(page.lines))
-    held = merge(line.own, scale(page.title, NEAR), *near)
+    held = merge(line.own, scale(page.title, NEAR), *near, _amounts(own, claim, line.text))
     coverage, ids = own.coverage(held), (page.passage.id,)
-    if coverage < WORTH_READING:
+    if max(coverage, own.coverage(held, _worded(own))) < WORTH_READING:
         return None
     agrees = not _missing(claim, line, page)
+    if agrees and turned_round(claim, line.text):
+        return 2, coverage, verdict(question, claim, "contradicted", ids, "reversed")
     denial = denied(claim, line.text)
     flipped = bool(denial) or negated(claim) != negated(line.text)
-    opposite = opposed(claim, line.text)
+    opposite = "" if said_alike(claim, line.text) else opposed(claim, line.text)
     added = not any(news) or own.coverage(held, news) > 0
     if coverage >= settings.full_support and agrees and not flipped and not opposite and added:
         return 3, coverage, verdict(question, claim, "supported", ids)
@@ -73,6 +79,18 @@ def _judge_line(own: Evidence, question: Question, claim: str, news: list[bool],
     if coverage >= settings.part_support and about and added:
         return 1, coverage, verdict(question, claim, "partially", ids, "part")
     return None
+
+
+def _worded(own: Evidence) -> list[bool]:
+    """The terms of a claim that are neither numbers nor units."""
+    return [not term.text[0].isdigit() and fold(term.text) not in UNITS for term in own.question.terms]
+
+
+def _amounts(own: Evidence, claim: str, text: str) -> Hits:
+    """1 for the terms of those amounts of the claim that the text gives too, in whatever unit (20 below zero, -20)."""
+    held = [span for span in quantities(claim) if any(same_quantity(span, other) for other in quantities(text))]
+    words = {word for span in held for word in re.findall(r"[^\W_]+", f"{fold(span.text)} {span.unit}")}
+    return tuple(float(fold(term.text) in words) for term in own.question.terms)
 
 
 def _missing(claim: str, line: Line, page: Page) -> bool:
@@ -89,7 +107,7 @@ def _contradicts(
 
     That is a number, a negation, an antonym or a name.
     """
-    worded = own.coverage(held, [not term.text[0].isdigit() for term in own.question.terms])
+    worded = own.coverage(held, _worded(own))
     if worded >= own.settings.contradicts:
         if not agrees and comparable(claim, line.text):
             return "value", other_values(claim, line.text)

@@ -2,6 +2,7 @@
 
 import re
 
+from reflective_rag.programs.rules.direction import pronoun_did
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
 from reflective_rag.programs.rules.matching import has_cjk
 from reflective_rag.programs.rules.names import is_person_zh, names
@@ -29,6 +30,22 @@ def subject(evidence: Evidence, line: Line) -> tuple[Span, Span] | None:
     group = "it" if found["it"] else "then"
     pronoun = Span(found[group], found.start(group), found.end(group), "person")
     return pronoun, Span(name, at, at + len(name), "person")
+
+
+def doer_before(evidence: Evidence, line: Line) -> Span | None:
+    """Whom the sentence before names first, where this one says that he or she did what is asked ("She succeeded X").
+
+    A place in the page's text; None where this sentence says nothing of the kind.
+    """
+    if not pronoun_did(evidence.question, line.text):
+        return None
+    page = evidence.pages[line.page]
+    before = next((each for each in reversed(page.lines) if each.end <= line.start), None)
+    found = names(before.text) if before else []
+    first = next((s for s in found if (is_person_zh(s.text) if has_cjk(s.text) else " " in s.text)), None)
+    if before is None or first is None:
+        return None
+    return Span(first.text, before.start + first.start, before.start + first.end, "person")
 
 
 def _person(name: str) -> bool:

@@ -4,7 +4,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from reflective_rag.programs.rules.deadline import GRACE, OutOfTime, watched
 from reflective_rag.programs.rules.deciding import decide_with_coverage, yes_or_no
+from reflective_rag.programs.rules.direction import tells
 from reflective_rag.programs.rules.evidence import Evidence, gather
 from reflective_rag.programs.rules.matching import fold, has_cjk, hits, segmenter, stands_in
 from reflective_rag.programs.rules.negation import negated
@@ -47,8 +49,18 @@ def check_support(
 
     Returns:
         The verdict, the passages it rests on, and `problem` in the question's language (empty when supported). The
-        verdict is never None: rules always read their own.
+        verdict is None only where a time limit ends it in the middle (see `deadline`).
     """
+    try:
+        with watched(GRACE):
+            return _check(question, claim, passages, today, settings)
+    except OutOfTime:
+        return ClaimSupport(claim=well_formed(claim), support=None)
+
+
+def _check(
+    question: str, claim: str, passages: Sequence[Passage], today: date | None, settings: RuleSettings | None
+) -> ClaimSupport:
     asked, claim = analyse(question, today), well_formed(claim)
     if not fold(claim).strip():
         return verdict(asked, claim, "not_supported", (), "empty")
@@ -102,8 +114,10 @@ def _marked(claim: str) -> str:
 def _is_short(question: Question, claim: str) -> bool:
     size = len(claim) <= SHORT_CHARACTERS if has_cjk(claim) else len(claim.split()) <= SHORT_WORDS
     repeated = hits(question.terms, claim)
-    says = negated(claim) or (
-        _SAYS.search(claim) is not None and len(claim.split() if not has_cjk(claim) else claim) > 4
+    says = (
+        negated(claim)
+        or tells(claim)
+        or (_SAYS.search(claim) is not None and len(claim.split() if not has_cjk(claim) else claim) > 4)
     )
     return size and not says and (not repeated or sum(h > 0 for h in repeated) < max(2, len(repeated) / 2))
 

@@ -47,6 +47,9 @@ SYNONYMS_EN = tuple(
         "sell sold",
         "bring brought",
         "break broke broken",
+        "beat beaten",
+        "chairman chairwoman chairperson",
+        "shoot shot",
     )
 )
 """Groups of English words of which any one stands for the others (irregular forms and everyday relations)."""
@@ -72,6 +75,7 @@ SYNONYMS_ZH = tuple(
         "死亡 遇难 丧生",
         "举办 举行 召开",
         "职业 职务",
+        "首席执行官 行政总裁 ceo",
     )
 )
 """Groups of Chinese words of which any one stands for the others."""

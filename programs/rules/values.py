@@ -1,11 +1,11 @@
 """Typed spans in a text: numbers with their unit, and dates. Offsets are into the text given."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from reflective_rag.programs.rules.dates import located_years, numeral
+from reflective_rag.programs.rules.dates import MEASURED, located_years, numeral
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.words import MONTHS, NUMBER_WORDS, STOP_EN
 from reflective_rag.signatures.patterns import late_pattern
@@ -43,9 +43,8 @@ class Span:
 
 _MONTH = rf"(?:{'|'.join(MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?)"
 _COUNTED = (
-    r"\s?(?:[个名人位座所家部本条只支次种台辆架艘间层件张枚颗头匹棵米元吨亩克]|余[个名人位]|多[个名人位]|公里|千米|公斤|千克|平方|英里|英尺|美元|日元)"
-    r"|\s(?:people|persons|inhabitants|residents|workers|employees|students|soldiers|seats|metres|meters|feet|miles|km|kg|tons|tonnes|acres|dollars"
-    r"|pounds|euros|copies|words|pages|votes|members|men|women|visitors)\b"
+    r"\s?(?:[个名人位座所家部本条只支次种台辆架艘间层件张枚颗头匹棵米元吨亩克]|余[个名人位]|多[个名人位]|公里|千米|公斤|千克|平方|英里|英尺|美元|日元|欧元|英镑|港[元币]|小时|分钟|毫[升克米]|厘米|摄氏度|度|℃)"
+    rf"|\s(?:people|persons|inhabitants|residents|workers|employees|students|soldiers|seats|copies|words|pages|votes|members|men|women|visitors|{MEASURED})\b"
 )
 """What a number counts, so that it is no year: 1200名, 1500 people."""
 _DATE = late_pattern(
@@ -67,7 +66,7 @@ _SCALE = (
     r"|(?:(?(currency)[mk]|(?<=\d)[mk])\b)(?!\s*-?(?:deep|tall|high|long|wide|thick|above|below|apart|away|race|sprint)))"
 )
 _NUMBER = late_pattern(
-    rf"(?P<currency>[$£€¥]|US\$)?\s?(?<![\d.])(?P<digits>\d+(?:[ ,]\d{{3}}(?!\d))*(?:\.\d+)?)"
+    rf"(?P<currency>[$£€¥]|US\$|\b(?:USD|EUR|GBP|CHF|CNY|RMB|JPY)(?=\s?\d))?\s?(?<![\d.])(?P<digits>\d+(?:[ ,]\d{{3}}(?!\d))*(?:\.\d+)?)"
     rf"(?:[\s-]?(?P<scale>{_SCALE})|(?P<zh>[十百千万亿兆]+)(?P<rest>\d+[万千百])?)?(?:\s?(?P<percent>%|‰|percent\b|per cent\b))?",
     re.IGNORECASE,
 )
@@ -90,9 +89,18 @@ _ZH_NUMBER = late_pattern(
     r"(?:百分之)?[零〇一二两三四五六七八九十百千万亿]+(?=[个人名位次种座所家部本条岁年天月只支队届级号米公里吨元]|多|分[钟贝]|小时|工作日|秒|摄氏度|度(?!假)|毫?[升克]|千?瓦|伏|巴|倍"
     r"|[册台辆架艘间层件张枚颗根套箱瓶页篇門门]|周(?![一二三四五六日年边围末])|等[座舱奖级])"
 )
-_UNIT_EN = late_pattern(r"[\s-]{0,2}([A-Za-z²³°]+)")
+_UNIT_EN = late_pattern(r"[\s-]{0,2}(°\s?[CF]\b|[A-Za-z²³°℃]+)")
+_MINUS = late_pattern(
+    r"(?:(?:^|(?<=[\s(（\[:：,，、是为达到至约低于$£€¥]))[-−–]\s?(?:US)?[$£€¥]?|\b(?:minus|negative)\s+[$£€¥]?|零下\s?|(?<![\u4e00-\u9fff])负|(?<=[是为达到至约])负)$",
+    re.IGNORECASE,
+)
+_BELOW_ZERO = late_pattern(
+    r"\s?(?:°(?:\s?[CF]\b)?|℃|degrees?(?:\s+(?:celsius|fahrenheit|centigrade))?)?\s*below\s+(?:zero|freezing)\b",
+    re.IGNORECASE,
+)
+_NEGATIVE = late_pattern(r"^(?:[-−–]|minus\b|negative\b|零下|负)|below\s+(?:zero|freezing)$", re.IGNORECASE)
 _UNIT_ZH = late_pattern(
-    r"\s?(分钟|秒钟|小时|个?工作日|个(?:小时|月|星期|学期|季度)|摄氏度|千瓦时?|兆瓦|毫升|毫克|分贝|[千兆]帕|千?赫兹|港[元币]|公分|人次|华里|光年|平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|公斤|千克|公顷|英里|英尺|个百分点|美元|人民币|欧元|英镑|日元|[㐀-䶿一-鿿])"
+    r"\s?(分钟|秒钟|小时|个?工作日|个(?:小时|月|星期|学期|季度)|摄氏度|千瓦时?|兆瓦|毫升|毫克|分贝|[千兆]帕|千?赫兹|港[元币]|公分|人次|华里|光年|℃|°\s?[CF]|平方公里|平方千米|平方米|立方米|公里|千米|厘米|毫米|公斤|千克|公顷|英里|英尺|个百分点|美元|人民币|欧元|英镑|日元|[㐀-䶿一-鿿])"
 )
 
 
@@ -133,7 +141,25 @@ def _numbers(text: str) -> tuple[Span, ...]:
         if _free(found, taken):
             unit, end = _unit_after(text, found.end())
             spans.append(Span(text[found.start() : end], found.start(), end, "number", unit))
-    return tuple(sorted(spans, key=lambda span: span.start))
+    return tuple(sorted((_signed(text, span) for span in spans), key=lambda span: span.start))
+
+
+def minus_before(text: str, start: int) -> int:
+    """Where the minus that belongs to a number at `start` begins: -20, minus 20, 零下20, 负20; `start` without one."""
+    found = _MINUS.search(text, max(0, start - 12), start)
+    return found.start() if found else start
+
+
+def below_zero(text: str, end: int) -> int:
+    """Where "20 degrees *below zero*" ends, of a number that ends at `end`; `end` where nothing of the kind follows."""
+    found = _BELOW_ZERO.match(text, end)
+    return found.end() if found else end
+
+
+def _signed(text: str, span: Span) -> Span:
+    """The number with the words that make it negative: a loss of sign is another value."""
+    start, end = minus_before(text, span.start), below_zero(text, span.end)
+    return replace(span, text=text[start:end], start=start, end=end) if (start, end) != (span.start, span.end) else span
 
 
 def _taken(text: str, spans: list[Span]) -> bytearray:
@@ -160,9 +186,9 @@ def _number(text: str, found: re.Match[str]) -> Span:
 def _unit_after(text: str, end: int) -> tuple[str, int]:
     """The unit that follows position `end`, and where the span ends with it (unchanged for English)."""
     if found := _UNIT_ZH.match(text, end):
-        return found.group(1), found.end()
+        return fold(found.group(1)).replace(" ", ""), found.end()
     found = _UNIT_EN.match(text, end)
-    unit = fold(found.group(1)) if found else ""
+    unit = fold(found.group(1)).replace(" ", "") if found else ""
     return ("" if unit in STOP_EN else unit), end
 
 
@@ -176,13 +202,20 @@ def amount(span: Span) -> float | None:
     for char in found["zh"] or "":
         factor *= _POWERS_ZH[char]
     rest = float(found["rest"][:-1]) * _POWERS_ZH[found["rest"][-1]] if found["rest"] else 0.0
-    return float(re.sub(r"[ ,]", "", found["digits"])) * factor + rest
+    return (float(re.sub(r"[ ,]", "", found["digits"])) * factor + rest) * sign(span.text)
+
+
+def sign(text: str) -> int:
+    """-1 for an amount that is written as negative, else 1."""
+    return -1 if _NEGATIVE.search(text) else 1
 
 
 def worded_amount(span: Span) -> float | None:
     """The same, and of number words too: twenty-one, 十二座; None for what is no plain number (half, twice)."""
     value = amount(span)
-    return _in_words(span.text) if value is None else value
+    if value is None and (words := _in_words(_NEGATIVE.sub("", span.text).strip())) is not None:
+        return words * sign(span.text)
+    return value
 
 
 _WORDS_EN = {

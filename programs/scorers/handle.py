@@ -36,6 +36,41 @@ def check_scorers(own: Collection[str], settings: Any) -> None:
             )
 
 
+def check_own(own: Any) -> dict[str, Any]:
+    """The caller's scorers by key. Raises `ConfigError` where they are something else."""
+    if not isinstance(own, Mapping):
+        raise ConfigError(f"`scorers` must be a dict such as {{'relevance': my_scorer}}, got {own!r:.80}")
+    if unknown := [name for name in own if name not in CriticModels.model_fields]:
+        known = ", ".join(f"`{name}`" for name in CriticModels.model_fields)
+        raise ConfigError(f"`scorers`: unknown {', '.join(map(repr, unknown))}; known: {known}")
+    for name, scorer in own.items():
+        if not callable(getattr(scorer, "predict", None)):
+            raise ConfigError(f"`scorers`: {name!r} must be an object with `predict(pairs)`, got {scorer!r:.80}")
+    return dict(own)
+
+
+def check_models(settings: Any) -> None:
+    """Raises `ConfigError` for a model in `critic_models`, or an object in its place, that no judgement asks.
+
+    `settings` has `critic_models`, and `critics` and `fallback` or one `critic`.
+    """
+    critics = getattr(settings, "critics", None)
+    if "models" in getattr(settings, "fallback", ()):
+        return
+    if critics is None:
+        asked: dict[str, tuple[Any, ...]] = {"relevance": (settings.critic,)}
+        how = {"relevance": "`critic='models'`"}
+    else:
+        asked = {"relevance": (critics.relevance,), "nli": (getattr(critics, "consistency", None), critics.support)}
+        how = {"relevance": "`critics={'relevance': 'models'}`", "nli": "`critics={'support': 'models'}`"}
+    for name, field in CriticModels.model_fields.items():
+        chosen = getattr(settings.critic_models, name)
+        if chosen != field.default and "models" not in asked.get(name, ()):
+            cure = f"give a judgement to it with {how[name]}, or leave it out" if name in how else "leave it out"
+            given = f"`scorers` has {name!r}" if chosen == OWN else f"`critic_models.{name}` is {chosen!r}"
+            raise ConfigError(f"{given}, but no judgement asks a model of that kind: {cure}")
+
+
 class Scorers:
     """Relevance and NLI scorers. Not copied with the program, and not saved with it.
 
@@ -46,13 +81,7 @@ class Scorers:
 
     def __init__(self, names: CriticModels | None = None, own: Mapping[str, Any] | None = None) -> None:
         self._names = names or CriticModels()
-        self._own = dict(own or {})
-        if unknown := sorted(set(self._own) - set(CriticModels.model_fields)):
-            known = ", ".join(f"`{name}`" for name in CriticModels.model_fields)
-            raise ConfigError(f"`scorers`: unknown {', '.join(map(repr, unknown))}; known: {known}")
-        for name, scorer in self._own.items():
-            if not callable(getattr(scorer, "predict", None)):
-                raise ConfigError(f"`scorers`: {name!r} must be an object with `predict(pairs)`, got {scorer!r:.80}")
+        self._own = check_own({} if own is None else own)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self

@@ -33,3 +33,79 @@ def test_a_text_about_keys_stays_word_for_word_in_replies() -> None:
     text = "Set api_key='your-own-key-here' and call http://me:pass@host."
     assert without_secrets(text) == text
     assert scrub(text) == "Set api_key='[removed]' and call http://[removed]@host."
+
+
+KEYS = {
+    "OpenAI": "sk-" + "proj-" + "AbCdEfGhIjKlMnOpQrStUvWx",
+    "Anthropic": "sk-" + "ant-api03-" + "0123456789abcdefghij",
+    "GitHub": "ghp" + "_" + "0123456789abcdefghijABCDEFGHIJ012345",
+    "Hugging Face": "hf" + "_" + "AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh",
+    "AWS": "AKIA" + "0123456789ABCDEF",
+    "Slack": "xoxb" + "-0123456789-abcdef",
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_what_looks_like_a_key_is_taken_out_without_the_environment(key: str) -> None:
+    """In messages and in recordings; the words around it stay."""
+    for clean in (scrub, without_secrets):
+        assert clean(f"the key {key}, refused. 密钥{key}。") == "the key [removed], refused. 密钥[removed]。"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        pytest.param("Bearer abcdef0123456789abcd.x", "Bearer [removed]", id="bearer"),
+        pytest.param("postgres://me:0123456789abcdef@db/x", "postgres://[removed]@db/x", id="hexadecimal password"),
+        pytest.param("https://me:aGVsbG8/d29ybGQ0Mg==@h/x", "https://[removed]@h/x", id="password with a slash"),
+        pytest.param("https://0123456789abcdef0123@host/r.git", "https://[removed]@host/r.git", id="token as user"),
+    ],
+)
+def test_a_credential_of_a_header_or_an_address_is_taken_out_of_recordings_too(text: str, clean: str) -> None:
+    """Where it is long and random; documentation with `user:pass@` stays."""
+    assert without_secrets(text) == scrub(text) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bearer of good news came at noon.",
+        "Bearer authentication-by-token is a scheme.",
+        "sk-learn-pipelines-with-many-steps and task-scheduling-implementation-notes",
+        "hf_hub_download_with_progress_bar fetches it; ghp_ is a prefix",
+        "AKIAHAMA is a town. 赤羽",
+        "https://host:8080/path/to/@user",
+        "mail a.person@example.org or see http://host/a@b",
+        "the commit 0123456789abcdef0123456789abcdef01234567",
+    ],
+)
+def test_plain_text_stays(text: str) -> None:
+    """Words and addresses that begin like a credential are none."""
+    assert without_secrets(text) == scrub(text) == text
+
+
+@pytest.mark.parametrize("name", ["DB_PASSWORD", "PGPASSWORD", "MY_SECRET", "SIGNING_KEY", "APP_TOKEN", "SMTP_PASS"])
+def test_variables_that_are_likely_credentials_count_where_the_value_looks_like_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`DB_PASSWORD=correct-h0rse` is one; words, flags, numbers and paths are no secrets of theirs."""
+    monkeypatch.setenv(name, "correct-h0rse")
+    assert scrub("login failed for me/correct-h0rse") == "login failed for me/[removed]"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DB_PASSWORD", "postgres"),
+        ("DB_PASSWORD", "admin"),
+        ("USE_KEY", "true"),
+        ("SORT_KEY", "created_at"),
+        ("SSH_KEY", "/home/me/.ssh/id_ed25519"),
+        ("MAIN_KEY", "1"),
+        ("CACHE_KEY", "12345678"),
+    ],
+)
+def test_plain_values_of_such_variables_stay(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be taken out of texts that are about something else."""
+    monkeypatch.setenv(name, value)
+    assert value not in environment_secrets()

