@@ -2,7 +2,7 @@
 
 import re
 
-from reflective_rag.programs.rules.direction import wrong_side
+from reflective_rag.programs.rules.asked_side import wrong_side
 from reflective_rag.programs.rules.matching import fold, hits
 from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import Question

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass, replace
 
 from reflective_rag.programs.rules.answer_types import fits_type
+from reflective_rag.programs.rules.asked_side import answers_zh, right_side, wrong_side
 from reflective_rag.programs.rules.clock import clock_fit
 from reflective_rag.programs.rules.conditions import unasked
 from reflective_rag.programs.rules.contrast import contrasts
-from reflective_rag.programs.rules.direction import answers_zh, right_side, wrong_side
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
 from reflective_rag.programs.rules.fit import KIND, fit
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stands_in, stem

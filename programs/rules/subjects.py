@@ -2,7 +2,7 @@
 
 import re
 
-from reflective_rag.programs.rules.direction import pronoun_did
+from reflective_rag.programs.rules.asked_side import pronoun_did
 from reflective_rag.programs.rules.evidence import Evidence, Line, core_title
 from reflective_rag.programs.rules.matching import has_cjk
 from reflective_rag.programs.rules.names import is_person_zh, names
