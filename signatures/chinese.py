@@ -60,6 +60,12 @@ CHINESE: dict[str, str] = {
     "`--option` expects `name=value`, such as `theta=0.8`, got {value}": (
         "`--option` 应为 `name=value`，例如 `theta=0.8`，得到的是 {value}"
     ),
+    "the output cannot be read or written: {why}. Mend that, or use another place": (
+        "无法写出结果：{why}。请排除后重试，或换一个位置"
+    ),
+    "`{path}` cannot be read or written: {why}. Mend that, or use another place": (
+        "`{path}` 无法读写：{why}。请排除后重试，或换一个位置"
+    ),
     "interrupted": "已中断",
     "{error} (unexpected; run it again with `reflective-rag --debug …` for the traceback)": (
         "{error}（意外错误；用 `reflective-rag --debug …` 再次运行可查看堆栈）"
