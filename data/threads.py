@@ -1,5 +1,6 @@
 """Work in threads that nobody has to wait for."""
 
+import asyncio
 import contextvars
 import os
 import threading
@@ -39,6 +40,33 @@ class _Worker:
             return None
 
 
+ENDS_A_WAIT = (StopIteration, StopAsyncIteration, asyncio.CancelledError)
+"""What ends the one who waits instead of telling him of a failure: no future of asyncio carries the first (it would
+never be done), and the last looks as if the waiting itself had been called off."""
+
+
+def portable(error: BaseException) -> BaseException:
+    """An exception as it may be raised across a thread, a future or a generator: as it is, or as a RuntimeError.
+
+    The RuntimeError names what was raised, as Python does for a generator that raises StopIteration (PEP 479).
+    """
+    if not isinstance(error, ENDS_A_WAIT):
+        return error
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    carrier = RuntimeError(f"raised {text}")
+    carrier.__cause__ = error
+    return carrier
+
+
+def is_cancelled() -> bool:
+    """Whether somebody called off the task that runs now; if not, a CancelledError in it is its own."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop in this thread
+        return False
+    return task is not None and task.cancelling() > 0
+
+
 _idle: deque[_Worker] = deque()
 os.register_at_fork(after_in_child=_idle.clear)  # threads do not live on in a forked process
 
@@ -59,7 +87,7 @@ def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
         try:
             future.set_result(context.run(job))
         except BaseException as error:  # noqa: BLE001 - whoever waits for the future raises it there
-            future.set_exception(error)
+            future.set_exception(portable(error))
 
     try:
         worker = _idle.pop()

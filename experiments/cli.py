@@ -80,8 +80,8 @@ def _one_line_errors(ctx: Any) -> Iterator[None]:
         yield
     except ReflectiveRAGError as error:
         _fail(ctx, str(error), 2, debug)
-    except KeyboardInterrupt:
-        _fail(ctx, "interrupted", _INTERRUPTED, debug=False)
+    except KeyboardInterrupt as error:  # a command that kept something says what
+        _fail(ctx, ": ".join(["interrupted", *map(str, error.args)]), _INTERRUPTED, debug=False)
     except BrokenPipeError:
         _silence_stdout()
         ctx.exit(_BROKEN_PIPE)

@@ -1,6 +1,7 @@
 """A comparison in a folder: its document, the rows of each system, and the risk-coverage curves as PNG and SVG."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,34 @@ def keeping(out: Path | None, about: Mapping[str, Any], **header: Any) -> Callab
             write_rows(rows_path(out, system.name), rows_header(system, lm=lm, **header), known, evaluation.rows)
 
     return keep
+
+
+@contextmanager
+def saying_what_is_kept(systems: Sequence[System], out: Path | None) -> Iterator[None]:
+    """Where the block is interrupted, the `KeyboardInterrupt` says which rows are kept, and how to go on."""
+    paths = [] if out is None else [rows_path(out, system.name) for system in systems]
+    before = {path: _state(path) for path in paths}
+    try:
+        yield
+    except KeyboardInterrupt:
+        done = [path for path in paths if _state(path) != before[path]]
+        raise KeyboardInterrupt(_kept_words(done, len(systems), out)) from None
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """What tells a file from the one that stood there before; None without one."""
+    return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
+
+
+def _kept_words(done: Sequence[Path], count: int, out: Path | None) -> str:
+    if not done:
+        how = "" if out else "; with `--out DIR` the rows of each system are, as soon as it is done"
+        return f"no system was done, so nothing was kept{how}" if out else f"nothing was kept{how}"
+    files = ", ".join(f"`{path}`" for path in done)
+    return (
+        f"the rows of {len(done)} of {count} systems are kept ({files}); `diagnose --rows FILE` reads them; the same "
+        "command again asks all systems anew"
+    )
 
 
 def kept(document: Mapping[str, Any], out: Path | None) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reflective_rag.experiments.comparing import check_baseline, check_names, tracked_comparison
-from reflective_rag.experiments.comparison_report import keeping, kept
+from reflective_rag.experiments.comparison_report import keeping, kept, saying_what_is_kept
 from reflective_rag.experiments.console import Report, only_results, progress_bar
 from reflective_rag.experiments.measuring import check_metric
 from reflective_rag.experiments.models import asking, is_recording, ping
@@ -98,9 +98,18 @@ def _one(
         keep = keeping(setting.out, {"data": name, "n": len(records)}, **header)
         about = {"lm": model.name, "data": name, "corpus": setting.corpora, "embedder": setting.embedder}
         about["systems"] = [system.name for system in systems]
-        compared, run_id = tracked_comparison(
-            systems, records, model, setting.experiment, setting.tracking, params=about, keep=keep, progress=bar, **how
-        )
+        with saying_what_is_kept(systems, setting.out):
+            compared, run_id = tracked_comparison(
+                systems,
+                records,
+                model,
+                setting.experiment,
+                setting.tracking,
+                params=about,
+                keep=keep,
+                progress=bar,
+                **how,
+            )
         notes = list(filter(None, [setting.note_of(search), "" if is_recording(model.name) else NOT_COUNTED]))
     document = {"data": name, "lm": model.name, "corpus": setting.corpora, "n": len(records)}
     document |= {"baseline": systems[0].name, "systems": compared, "run_id": run_id, "notes": notes}

@@ -102,7 +102,7 @@ def _on_evidence(gold: Any, pred: Any) -> Iterator[str]:
         where = f", {left_out} of them retrieved but left out" if left_out else ""
         yield f"{len(lost)} of the {len(wanted)} passages that carry the answer were not read{where}."
     rounds = getattr(pred, "rounds", None) or ()
-    last = rounds[-1].assessment if rounds else None
+    last = next((r.assessment for r in reversed(rounds) if r.assessment is not None), None)
     if last is not None:
         for requirement in last.requirements:
             if requirement.status == "missing":

@@ -7,25 +7,28 @@ useful calls before it is taken:
 - a judgement that was right to stop (the accepted answer followed), right to go on (the next round made progress), or
   that saw a gap closed;
 - a query that brought progress;
-- an answer that the metric accepts, or an admitted "unknown" in a round that was rightly not enough;
-- a relevance verdict that agrees with the record's labels.
+- an answer that the metric accepts, or an admitted "unknown" in a round that was rightly not enough; of answers that
+  were written side by side, those that the final answer came from (see `answer_sources`);
+- a relevance verdict that agrees with the record's labels, and a critic's verdict that agrees with how the run ended.
 
-A call of which it cannot be told to which round it belongs (others of its kind failed) is left out.
+To which round a call belongs is marked when it is made (see `trace_marks`); one without a mark is left out.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from reflective_rag.optimizers.answer_sources import Ending, Entry, said
 from reflective_rag.optimizers.labels import passages_text, shows, supporting_found
 from reflective_rag.programs.judgements import is_refusal
 from reflective_rag.programs.scoring import made_progress
+from reflective_rag.programs.trace_marks import round_of
 from reflective_rag.signatures.types import Round
 
-Entry = tuple[Any, dict[str, Any], Any]
-"""One call in DSPy's trace: predictor, inputs, prediction."""
-Kind = Literal["judge", "answer", "both", "query", "relevance", "other"]
+Kind = Literal["judge", "answer", "both", "query", "relevance", "critic", "other"]
 _JUDGED = {"sufficient", "needs", "contradictions", "outdated", "relevant"}
+_CRITICS = {"retrieve", "support", "usefulness"}
 
 
 class LoopAware:
@@ -69,7 +72,8 @@ def useful_calls(trace: Sequence[Entry], example: Any, prediction: Any, right: C
     rounds: tuple[Round, ...] = tuple(getattr(prediction, "rounds", None) or ())
     if not rounds:
         return list(trace)
-    run = _Run(rounds, progress_of(prediction, rounds), example, prediction, right)
+    ending = Ending(trace, example, prediction, right)
+    run = _Run(rounds, progress_of(prediction, rounds), example, prediction, ending, trace)
     calls: dict[int, list[Entry]] = {}
     for entry in trace:
         calls.setdefault(id(entry[0]), []).append(entry)
@@ -97,6 +101,8 @@ def kind_of(predictor: Any) -> Kind:
         return "judge"
     if outputs == {"relevance"}:
         return "relevance"
+    if outputs & _CRITICS:
+        return "critic"
     return "query" if outputs in ({"query"}, {"gaps"}) else "other"
 
 
@@ -106,7 +112,8 @@ class _Run:
     progress: Sequence[bool]
     example: Any
     prediction: Any
-    right: Callable[[str], bool]
+    ending: Ending
+    trace: Sequence[Entry]
 
     def useful(self, calls: Sequence[Entry]) -> list[Entry]:
         """Of one predictor's calls, those worth showing."""
@@ -114,17 +121,36 @@ class _Run:
         if kind == "other":
             return list(calls)
         if kind == "query":
-            return [call for call in calls if self._brought_progress(call[2])]
+            return [call for call in calls if self._brought_progress(call)]
         if kind == "relevance":
             return [call for call in calls if self._agrees(call)]
-        if len(calls) == len(self.rounds):
-            return [call for index, call in enumerate(calls) if self._round_is_useful(kind, index, call)]
-        # One answer after the last round: the run was accepted for it.
-        return list(calls) if kind == "answer" and len(calls) == 1 else []
+        if kind == "critic":
+            return [call for call in calls if self.ending.agrees(call)]
+        if kind == "answer":
+            return self._useful_answers(calls)
+        return [call for call in calls if (i := self._round(call)) is not None and self._round_is_useful(kind, i, call)]
+
+    def _round(self, call: Entry) -> int | None:
+        return round_of(call[2], self.rounds)
+
+    def _useful_answers(self, calls: Sequence[Entry]) -> list[Entry]:
+        if self.ending.notes and "notes" not in calls[0][1]:
+            return [call for call in calls if self.ending.noted(call)]
+        if len(calls) == 1:
+            return list(calls) if self.ending.accepted(calls[0]) or self._answered_in_its_round(calls[0]) else []
+        alone = Counter(self._round(call) for call in calls)
+        return [
+            call
+            for call in calls
+            if (self._answered_in_its_round(call) if alone[self._round(call)] == 1 else self.ending.won(call))
+        ]
+
+    def _answered_in_its_round(self, call: Entry) -> bool:
+        index = self._round(call)
+        return index is not None and self._answered_well(index, call)
 
     def _round_is_useful(self, kind: Kind, index: int, call: Entry) -> bool:
-        judged, answered = self._judged_well(index), self._answered_well(index, call)
-        return {"judge": judged, "answer": answered, "both": judged and answered}[kind]
+        return self._judged_well(index) and (kind == "judge" or self._answered_well(index, call))
 
     def _judged_well(self, index: int) -> bool:
         decision = self.rounds[index].decision
@@ -143,18 +169,37 @@ class _Run:
         return decision.action == "abstain" or (index + 1 < len(self.rounds) and self.progress[index + 1])
 
     def _answered_well(self, index: int, call: Entry) -> bool:
-        text = str(call[2].get("answer") or "").strip().strip("«»").strip()
-        return self._not_enough(index) if is_refusal(text) else self.right(text)
+        text = said(call)
+        return self._not_enough(index) if is_refusal(text) else self.ending.right(text)
 
-    def _brought_progress(self, output: Any) -> bool:
+    def _brought_progress(self, call: Entry) -> bool:
         """Whether a query of this output was sent for a round that got on, or a gap that it names was closed."""
+        output = call[2]
         gaps = list(output.get("gaps") or ())
         queries = {_told(gap, "query") for gap in gaps} if gaps else {str(output.get("query") or "").strip()}
         sent = {
-            query for this, better in zip(self.rounds, self.progress, strict=True) if better for query in this.queries
+            query
+            for index, this in enumerate(self.rounds)
+            if self.progress[index] or self._is_noted(index) or self._carried(index)
+            for query in this.queries
         }
         closed = {record.gap.need for record in self.prediction.get("gaps") or () if record.status == "closed"}
         return bool(queries & sent or {_told(gap, "need") for gap in gaps} & closed)
+
+    def _is_noted(self, index: int) -> bool:
+        """Whether every sub-question that this round searched for got an answer that the final one came from."""
+        if not self.ending.notes or index == 0:
+            return False
+        asked = [c for c in self.trace if self._round(c) == index and kind_of(c[0]) == "answer" and "notes" not in c[1]]
+        return bool(asked) and all(map(self.ending.noted, asked))
+
+    def _carried(self, index: int) -> bool:
+        """Whether a last round that nobody judged brought a passage that carries the answer and no earlier one had."""
+        if index == 0 or index + 1 < len(self.rounds) or self.rounds[index].assessment is not None:
+            return False
+        judged = [this.assessment for this in self.rounds[:index] if this.assessment is not None]
+        before = {id_ for assessment in judged for id_ in assessment.passage_relevance}
+        return bool(before) and any(source.id not in before for source in self.ending.sources)
 
     def _agrees(self, call: Entry) -> bool:
         if not getattr(self.example, "supporting", None):

@@ -129,7 +129,7 @@ class _Watch:
             self._assessment, self._judged = step.judged, self._tokens()
         elif step.ending is not None:
             self._end(step)
-        elif step.round is not None:
+        elif step.round is not None and step.round.assessment is not None:
             last = self.record.rounds[-1]
             gaps = self._tokens() - self._judged - self._ending
             self.record.rounds[-1] = replace(last, tokens_after_gaps=last.tokens + gaps)

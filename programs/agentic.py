@@ -28,6 +28,7 @@ from reflective_rag.signatures.gaps import RewriteQuery
 from reflective_rag.signatures.systems import ComposeAnswer, Decompose
 from reflective_rag.signatures.text import normalize, without_markup
 from reflective_rag.signatures.types import Draft, Passage
+from reflective_rag.signatures.wording import phrase
 
 SILENT = "the passages that it brought do not tell the answer"
 """What the rewriter is told of a query whose passages gave no answer."""
@@ -43,6 +44,8 @@ class AgenticState(SystemState):
     answers: dict[int, Draft] = field(default_factory=dict)
     results: dict[str, list[Passage]] = field(default_factory=dict)
     """Query in its normal form → what it brought; no query is sent twice."""
+    left_out: int = 0
+    """Sub-questions beyond `MOST_PARTS`."""
 
     def reading_of(self, number: int) -> Reading:
         """A sub-question with its own passages."""
@@ -64,7 +67,8 @@ class AgenticRAG(RagModule):
     """Decompose, search each sub-question, answer it from its passages (one retry), then compose the answer.
 
     It stops when all sub-questions are answered, or have been tried twice. A decomposition that cannot be carried out
-    (unreadable, in a circle) is replaced by the question itself. It needs a model.
+    (unreadable, in a circle) is replaced by the question itself, with the warning `model_degraded`; of one with more
+    than `MOST_PARTS` sub-questions the first are worked on, with the warning `plan_cut`. It needs a model.
 
     Args:
         search: `search(query, k)`; see `ReflectiveRAG`.
@@ -97,7 +101,7 @@ class AgenticRAG(RagModule):
         if not len(state.pool):
             state.end("no_passages")
         elif state.is_answered:
-            state.end("finished")
+            state.end("max_parts" if state.left_out else "finished")
         else:
             state.end("max_rounds")
         draft = yield from self._compose(state)
@@ -110,8 +114,13 @@ class AgenticRAG(RagModule):
         inputs = {"question": without_markup(state.question)}
         outcome = yield from ask(Ask(name="decompose", predictor=self.decompose, inputs=inputs, phase="rewrite"))
         if state.took(outcome):
-            state.plan, bad = read_plan((outcome.fields or {}).get("sub_questions"), state.question)
+            state.plan, bad, state.left_out = read_plan((outcome.fields or {}).get("sub_questions"), state.question)
             state.unread(bad)
+            if bad:
+                state.replaced("decompose")
+        if state.left_out:
+            total = MOST_PARTS + state.left_out
+            state.warn("plan_cut", phrase("left_out", state.question, count=state.left_out, total=total))
 
     def _work_on(self, state: AgenticState, ready: Sequence[Part]) -> Substeps[None]:
         """Search and answer these sub-questions side by side; those without an answer once more, with another query."""

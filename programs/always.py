@@ -7,6 +7,7 @@ import dspy
 
 from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.plain import plain_result
 from reflective_rag.programs.repeats import is_repeat
 from reflective_rag.programs.rewriting import rewrite_ask, rewritten
@@ -45,6 +46,7 @@ class AlwaysRetrieve(RagModule):
             self.answer = dspy.Predict(AnswerQuestion)
             if self.settings.rounds > 1:
                 self.rewrite = dspy.Predict(RewriteQuery)
+        show_nearest(self, self.settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
         """A rewrite before each further round, and the answer."""

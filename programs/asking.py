@@ -19,6 +19,7 @@ from dspy.utils.exceptions import (
 )
 
 from reflective_rag.data.secrets import scrub
+from reflective_rag.data.threads import is_cancelled
 from reflective_rag.programs.formatting import remembering
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.metering import Reply, metered
@@ -62,7 +63,7 @@ class AskRun:
                 while True:
                     try:
                         return self._read(self.ask.predictor(**self._inputs()))
-                    except Exception as error:  # noqa: BLE001 - `_failed` raises what is the user's to mend
+                    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - `_failed` raises what is ours
                         delay = self._failed(error)
                         if isinstance(delay, AskOutcome):
                             return delay
@@ -81,7 +82,9 @@ class AskRun:
                 while True:
                     try:
                         return self._read(await predictor.acall(**self._inputs()))
-                    except Exception as error:  # noqa: BLE001 - `_failed` raises what is the user's to mend
+                    except (Exception, asyncio.CancelledError) as error:
+                        if is_cancelled():
+                            raise
                         delay = self._failed(error)
                         if isinstance(delay, AskOutcome):
                             return delay
@@ -124,7 +127,7 @@ class AskRun:
     def _read(self, prediction: Any) -> AskOutcome:
         return AskOutcome(fields=well_formed_fields(prediction))
 
-    def _failed(self, error: Exception) -> AskOutcome | float:
+    def _failed(self, error: BaseException) -> AskOutcome | float:
         """The outcome that a failure amounts to, or the seconds to wait before the next attempt."""
         if isinstance(error, AdapterParseError):
             fields, unread = salvage(self.ask.predictor, error, truncated=self._truncated)
@@ -145,7 +148,7 @@ class AskRun:
         self._ledger.release_call(0)
         return delay
 
-    def _delay(self, error: Exception) -> float | None:
+    def _delay(self, error: BaseException) -> float | None:
         lm = getattr(self.ask.predictor, "lm", None) or dspy.settings.lm
         retries = getattr(lm, "retries_of_driver", getattr(lm, "num_retries", 0))
         if not is_retryable_lm_error(error) or self._attempt > retries:

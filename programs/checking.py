@@ -8,6 +8,7 @@ from reflective_rag.programs import rules
 from reflective_rag.programs.citing import Sources, union, unused
 from reflective_rag.programs.claims import split_claims
 from reflective_rag.programs.judgements import support_of
+from reflective_rag.programs.rules.deadline import GRACE, in_time
 from reflective_rag.programs.run_state import RunState
 from reflective_rag.programs.state import LoopState
 from reflective_rag.programs.steps import Ask, ScoreOutcome, Substeps, answered
@@ -151,7 +152,9 @@ def check_by_rules(state: RunState, draft: Draft, claim: str, sources: Sources, 
     question = state.question
     if len(claim) > LONGEST_CHECKED:
         return ClaimSupport(claim=claim, support=None, problem=phrase("too_long", question, limit=LONGEST_CHECKED))
-    passages = sources.about(claim)
+    passages = in_time("support", lambda: sources.about(claim), None, GRACE)
+    if passages is None:
+        return ClaimSupport(claim=claim, support=None, problem=phrase("unchecked", question))
     cited = [p for p in passages if p.id in draft.cited]
     found = rules.check_support(question, claim, cited, state.today) if cited else None
     if found is None or found.support != "supported":

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from reflective_rag.programs.claims import split_claims
+from reflective_rag.programs.rules.deadline import GRACE, check, in_time, is_up
 from reflective_rag.programs.rules.deciding import yes_or_no
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather, merge, scale
 from reflective_rag.programs.rules.matching import Text, fold, has_cjk, hits, match, prepare
@@ -64,7 +65,12 @@ def union(spans: Iterable[Sequence[Citation]]) -> tuple[Citation, ...]:
 
 
 def unused(named: Sequence[str], passages: Sequence[Passage], spans: Iterable[Sequence[Citation]]) -> tuple[str, ...]:
-    """Ids of the passages that the writer named and that carry none of its claims."""
+    """Ids of the passages that the writer named and that carry none of its claims; none after the time limit.
+
+    Nobody has looked them up then.
+    """
+    if is_up():
+        return ()
     known = {p.id for p in passages} - {citation.passage_id for citation in union(spans)}
     return tuple(i for i in named if i in known)
 
@@ -82,9 +88,15 @@ class Sources:
         return gather(analyse(self._question), self._passages)
 
     def citations(self, claim: str, named: Sequence[str]) -> tuple[Citation, ...]:
-        """One citation for each named passage that carries the claim, else one of the first passage that does."""
+        """One citation for each named passage that carries the claim, else one of the first passage that does.
+
+        None where a time limit ends the search for them (see `rules.deadline`).
+        """
         if len(claim) > LONGEST_CITED:
             return ()
+        return in_time("citations", lambda: self._citations(claim, named), (), GRACE)
+
+    def _citations(self, claim: str, named: Sequence[str]) -> tuple[Citation, ...]:
         by_id = {page.passage.id: page for page in self._evidence.pages}
         asked = [self._citation(claim, by_id[i], STATED) for i in named if i in by_id]
         if found := [citation for citation in asked if citation]:
@@ -124,15 +136,21 @@ class Sources:
 
     def _rank(self, claim: str, page: Page) -> list[int]:
         if page.index not in self._texts:
-            self._texts[page.index] = [prepare(line.text) for line in page.lines]
+            self._texts[page.index] = [_prepared(line.text) for line in page.lines]
         bare, literal = yes_or_no(claim) is not None, _literal(claim)
         scores = []
         for at, (line, text) in enumerate(zip(page.lines, self._texts[page.index], strict=True)):
+            check()
             own = self._evidence.coverage(line.own) if bare else _share(claim, text)
             share = 1.0 if literal and not bare and literal in text.folded else own
             if share > 0:
                 scores.append((-2 * share - self._evidence.coverage(line.context), at))
         return [at for _, at in sorted(scores)]
+
+
+def _prepared(text: str) -> Text:
+    check()
+    return prepare(text)
 
 
 def _carries(evidence: Evidence, claim: str, page: Page, at: int, least: float) -> bool:

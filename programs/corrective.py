@@ -13,11 +13,13 @@ from typing import Any
 import dspy
 
 from reflective_rag.programs.correcting import IRRELEVANT, CorrectiveState, action_of, excerpt, recomposed, thresholds
+from reflective_rag.programs.disputes import open_conflicts, warn_of_conflicts
 from reflective_rag.programs.grading import grade
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.material import Reading, reading_ask
 from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.plain import plain_result, take_answer
 from reflective_rag.programs.pool import UNGRADED
 from reflective_rag.programs.rewriting import keywords, rewrite_ask, rewritten
@@ -39,7 +41,8 @@ class CorrectiveRAG(RagModule):
     """Search, grade each passage, act on the best and worst grade, answer from the strips that are kept.
 
     `rounds[0].decision.reason` begins with the action (`correct`, `incorrect`, `ambiguous`); `evidence_score` is the
-    best grade; `confidence` stays 0. Citations point into the original passages.
+    best grade; `confidence` stays 0. Citations point into the original passages. What the passages that are read
+    contradict each other in is found by rules and told; it makes the result degraded.
 
     Args:
         search: `search(query, k)`; see `ReflectiveRAG`.
@@ -79,6 +82,7 @@ class CorrectiveRAG(RagModule):
         if settings.mode != "rules":
             self.answer = dspy.Predict(AnswerQuestion)
             self.rewrite = dspy.Predict(RewriteQuery)
+        show_nearest(self, settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
         """A grade for each passage where a model gives them, the answer, and a rewrite unless all is correct."""
@@ -118,7 +122,9 @@ class CorrectiveRAG(RagModule):
         else:
             state.end("sufficient")
         draft = yield from self._answer(state)
-        return plain_result(state, draft, **state.more())
+        conflicts = open_conflicts(question, state.kept, state.today)
+        warn_of_conflicts(state, draft.answer, conflicts)
+        return plain_result(state, draft, conflicts=tuple(conflicts), **state.more())
 
     def _judge(self, state: CorrectiveState) -> Substeps[None]:
         """Grade the passages; decide the action and what is kept."""
@@ -142,8 +148,12 @@ class CorrectiveRAG(RagModule):
             return keywords(state.question)
         step = rewrite_ask(self.rewrite, state.question, state.tried, IRRELEVANT[state.action])
         outcome = yield from ask(step)
-        query = rewritten(state, outcome) if state.took(outcome) else ""
-        return query or keywords(state.question)
+        if not state.took(outcome):
+            return keywords(state.question)
+        if query := rewritten(state, outcome):
+            return query
+        state.replaced("rewrite: lm → rules")
+        return keywords(state.question)
 
     def _second(self, state: CorrectiveState, query: str) -> Substeps[None]:
         """Ask the second source. What the first search brought and the critic threw away stays away."""

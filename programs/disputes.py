@@ -1,12 +1,36 @@
-"""Where an answer stands between two sources that disagree."""
+"""Where the sources disagree, and where an answer stands between two of them."""
 
+from collections.abc import Sequence
 from datetime import date
 
 from reflective_rag.programs import rules
+from reflective_rag.programs.messages import conflict_detail
+from reflective_rag.programs.rules.contradiction import contradictions
+from reflective_rag.programs.rules.deadline import GRACE, in_time
+from reflective_rag.programs.rules.evidence import gather
+from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.words import STOP_EN
-from reflective_rag.programs.scoring import settled
+from reflective_rag.programs.run_state import RunState
+from reflective_rag.programs.scoring import settled, unresolved
 from reflective_rag.signatures.text import normalize, tokenize
-from reflective_rag.signatures.types import Assessment, Contradiction, Passage
+from reflective_rag.signatures.types import Assessment, Contradiction, Judgement, Passage
+
+
+def open_conflicts(question: str, passages: Sequence[Passage], today: date) -> list[Contradiction]:
+    """Contradictions between passages that no date settles, by rules: for programs whose critics compare none."""
+    if len(passages) < 2:
+        return []
+    asked = analyse(question, today)
+    nothing: tuple[Contradiction, ...] = ()
+    found = in_time("consistency", lambda: contradictions(gather(asked, passages)), nothing, GRACE)
+    return unresolved(Judgement(contradictions=found, time_scope=asked.time.scope))
+
+
+def warn_of_conflicts(state: RunState, answer: str, conflicts: Sequence[Contradiction]) -> None:
+    """The warning with both sides of each, and what the side that the answer does not take says."""
+    if conflicts:
+        others = [other_value(state.question, answer, c, state.today) for c in conflicts]
+        state.warn("conflicting_evidence", conflict_detail(state.question, conflicts, others))
 
 
 def side_of(answer: str, conflict: Contradiction) -> str | None:

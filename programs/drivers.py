@@ -21,6 +21,7 @@ from reflective_rag.programs.rules.deadline import within
 from reflective_rag.programs.running import Run, ajob, job, late, prepare
 from reflective_rag.programs.searching import SearchHandle
 from reflective_rag.programs.steps import Ask, Outcome, Report, Score, Search, SearchOutcome, Step, Steps, Write
+from reflective_rag.programs.trace_marks import mark
 from reflective_rag.signatures.types import Result, Round
 
 MUCH_TEXT = 8_000
@@ -69,19 +70,21 @@ def _last(events: Iterator[Event]) -> Result:
 def _events(
     steps: Steps, search: SearchHandle, ledger: Ledger, observe: Callable[[Step, Outcome], None] | None = None
 ) -> Iterator[Event]:
+    outcomes: list[Outcome] | None = None
     try:
-        batch = _go_on(steps, None, ledger)
         while True:
+            try:
+                batch = _go_on(steps, outcomes, ledger)
+            except StopIteration as stop:
+                ledger.close()
+                yield Event(kind="result", result=stop.value)
+                return
             yield from _starting(batch)
             outcomes = _run_batch(batch, search, ledger)
             if observe is not None:
                 for step, outcome in zip(batch, outcomes, strict=True):
                     observe(step, outcome)
             yield from _finished(batch)
-            batch = _go_on(steps, outcomes, ledger)
-    except StopIteration as stop:
-        ledger.close()
-        yield Event(kind="result", result=stop.value)
     finally:
         steps.close()
 
@@ -115,7 +118,7 @@ async def astream(steps: Steps, search: SearchHandle, ledger: Ledger) -> AsyncIt
 
 def _go_on(steps: Steps, outcomes: list[Outcome] | None, ledger: Ledger) -> Sequence[Step]:
     """The next steps; the rules that are at work in between know when the time is up."""
-    with within(None if ledger.seconds_left() is None else ledger.seconds_to_limit):
+    with within(None if ledger.seconds_left() is None else ledger.seconds_to_limit, ledger.undone):
         return next(steps) if outcomes is None else steps.send(outcomes)
 
 
@@ -186,7 +189,7 @@ def _run_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledger) -> l
     runs = [prepare(step, ledger) for step in batch]
     jobs = [job(run_, search, ledger) for run_ in runs]
     outcomes = _side_by_side(jobs, runs, ledger)
-    _merge_traces(runs)
+    _merge_traces(runs, outcomes, ledger)
     return outcomes
 
 
@@ -197,7 +200,7 @@ async def _arun_batch(batch: Sequence[Step], search: SearchHandle, ledger: Ledge
     else:
         tasks = [_within(ajob(run, search, ledger), run, ledger) for run in runs]
         outcomes = list(await asyncio.gather(*tasks))
-    _merge_traces(runs)
+    _merge_traces(runs, outcomes, ledger)
     return outcomes
 
 
@@ -234,13 +237,15 @@ def _until_deadline(jobs: Sequence[Callable[[], Outcome]], runs: Sequence[Run], 
     return outcomes
 
 
-def _merge_traces(runs: Sequence[Run]) -> None:
+def _merge_traces(runs: Sequence[Run], outcomes: Sequence[Outcome], ledger: Ledger) -> None:
     trace = dspy.settings.trace
     if trace is None:
         return
     for run_ in runs:
         if isinstance(run_, AskRun):
             for entry in run_.demo_trace():
+                mark(entry[2], ledger.searches)
                 if len(trace) >= dspy.settings.max_trace_size:
                     trace.pop(0)
                 trace.append(entry)
+    ledger.searches += any(isinstance(outcome, SearchOutcome) and bool(outcome.ran) for outcome in outcomes)

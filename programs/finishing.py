@@ -3,12 +3,11 @@
 from typing import Any
 
 from reflective_rag.programs.checking import WORST_FIRST, Checked, check
-from reflective_rag.programs.disputes import follows_older, other_value
+from reflective_rag.programs.disputes import follows_older, warn_of_conflicts
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.messages import (
     abstention,
     claims_detail,
-    conflict_detail,
     outdated_detail,
     problem_of,
     warning,
@@ -163,8 +162,7 @@ def _warn(state: LoopState, checked: Checked, sure: float, abstained: bool) -> N
         state.warn("outdated_info")
     if conflicts := unresolved(a):
         answer = "" if abstained else checked.draft.answer
-        others = [other_value(state.question, answer, c, state.today) for c in conflicts]
-        state.warn("conflicting_evidence", conflict_detail(state.question, conflicts, others))
+        warn_of_conflicts(state, answer, conflicts)
 
 
 def _standing(state: LoopState) -> Phrase:

@@ -6,6 +6,7 @@ from typing import Any
 
 import dspy
 
+from reflective_rag.programs.beginnings import read_in_time
 from reflective_rag.programs.material import Reading
 from reflective_rag.programs.reading import read_choice
 from reflective_rag.programs.rules.evidence import gather
@@ -47,8 +48,9 @@ def grade(program: Any, state: SystemState, passages: Sequence[Passage], *, stri
 
 
 def _by_rules(reading: Reading, fallbacks: tuple[Fallback, ...] = ()) -> Grades:
-    evidence = gather(analyse(reading.question, reading.today), reading.passages)
-    return Grades(of=rule_grades(evidence), by="rules", fallbacks=fallbacks)
+    asked = analyse(reading.question, reading.today)
+    grades = read_in_time(lambda passages: rule_grades(gather(asked, passages)), reading.passages)
+    return Grades(of=grades, by="rules", fallbacks=fallbacks)
 
 
 def _by_model(program: Any, state: SystemState, reading: Reading) -> Substeps[Grades]:
@@ -74,7 +76,9 @@ def _by_model(program: Any, state: SystemState, reading: Reading) -> Substeps[Gr
     if found:
         return Grades(of=found, by="lm", unread=unread)
     error = next((outcome.error for outcome in outcomes if outcome.error), "")
-    if not (error or unread):
+    if unread and not error:
+        state.replaced("relevance: lm → rules")
+    elif not error:
         state.instead["relevance"] = "rules"
     return _by_rules(reading, _fallback("lm", error or (UNREADABLE if unread else LIMIT_REACHED)))
 

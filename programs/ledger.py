@@ -15,6 +15,10 @@ class Ledger:
     def __init__(self, budget: Budget | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget or Budget()
         self.retrievals = 0
+        self.searches = 0
+        """Searches that ran while DSPy's trace was kept; those of one round run side by side, and count as one."""
+        self.undone: set[str] = set()
+        """What rules left undone when the time was up."""
         self._clock = clock
         self._start = clock()
         self._lock = threading.Lock()

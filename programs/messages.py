@@ -25,6 +25,7 @@ WARNING_OF_STOP: dict[StopReason, WarningCode] = {
     "no_progress": "insufficient_evidence",
     "max_rounds": "insufficient_evidence",
     "max_segments": "answer_cut",
+    "max_parts": "plan_cut",
     "budget_calls": "budget_exhausted",
     "budget_tokens": "budget_exhausted",
     "budget_seconds": "budget_exhausted",

@@ -11,6 +11,7 @@ from reflective_rag.programs import drivers
 from reflective_rag.programs.calibrated import InUse
 from reflective_rag.programs.calibration import Calibration, RiskRule
 from reflective_rag.programs.drivers import Event
+from reflective_rag.programs.lateness import late_result
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.saved_state import check_state
 from reflective_rag.programs.searching import SearchFunction, SearchHandle
@@ -137,6 +138,8 @@ class RagModule(dspy.Module):
 
     def _told(self, result: Result, ledger: Ledger, question: str) -> dspy.Prediction:
         """The loop's result as the caller gets it: calibrated, with its usage; replay works on the loop's own."""
+        if ledger.undone or ledger.seconds_left() == 0.0:
+            result = late_result(result, question, ledger.undone)
         if self.calibrated is not None and not self.calibrated.misfit(self):
             result = self.calibrated.apply(result, question, self.settings)
         return prediction(result, ledger)

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
+from reflective_rag.programs.rules.deadline import is_up, leave_undone
 from reflective_rag.programs.wording import Wording, difference, is_inside
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.text import normalize, tokenize
@@ -77,9 +78,18 @@ class Redundancy:
 
 
 def redundancy(passages: Iterable[Passage]) -> float | None:
-    """Share of the passages' text that repeats another of them (see `Redundancy`), 0..1; None without passages."""
+    """Share of the passages' text that repeats another of them (see `Redundancy`), 0..1.
+
+    None without passages, and where a time limit leaves it uncounted.
+    """
+    passages = list(passages)
+    if len(passages) == 1:
+        return 0.0  # what a passage repeats within itself does not count
     counted = Redundancy()
     for passage in passages:
+        if is_up():
+            leave_undone("redundancy")
+            return None
         counted.add(shingles(passage.text))
     return counted.share
 

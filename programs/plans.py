@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reflective_rag.programs.reading import read_items, read_numbers
@@ -10,6 +10,8 @@ from reflective_rag.programs.reading import read_items, read_numbers
 MOST_PARTS = 4
 """Sub-questions of one question; more are cut off."""
 _REFERENCE = re.compile(r"[#＃]\s?(\d+)")
+_DIGITS = 9
+"""Digits of the longest number that is read; int() refuses some thousands of them."""
 _END = " ?？.。"
 
 
@@ -22,8 +24,8 @@ class Part:
     needs: tuple[int, ...] = ()
 
 
-def read_plan(value: Any, question: str) -> tuple[tuple[Part, ...], int]:
-    """The parts in a reply, and how many entries could not be read.
+def read_plan(value: Any, question: str) -> tuple[tuple[Part, ...], int, int]:
+    """The parts in a reply, how many entries could not be read, and how many parts beyond `MOST_PARTS` are cut off.
 
     A plan that cannot be carried out (empty, in a circle, waiting for a part that is not there) is replaced by the
     question itself, as one part, and counts as unreadable.
@@ -34,15 +36,20 @@ def read_plan(value: Any, question: str) -> tuple[tuple[Part, ...], int]:
     items, bad = read_items(value)
     texts = [str(item.get("question") or "").strip() for item in items]
     if bad or not all(texts):  # numbers would point at other parts if one were left out
-        return whole, max(1, bad + sum(not text for text in texts))
+        return whole, max(1, bad + sum(not text for text in texts)), 0
     parts = tuple(_part(i, text, item) for i, (text, item) in enumerate(zip(texts, items, strict=True), 1))[:MOST_PARTS]
-    return (parts, 0) if parts and _can_be_done(parts) else (whole, 1)
+    return (parts, 0, len(texts) - len(parts)) if parts and _can_be_done(parts) else (whole, 1, 0)
 
 
 def _part(number: int, text: str, item: Mapping[str, Any]) -> Part:
-    named = [int(n) for n in _REFERENCE.findall(text)]
+    named = [_number(n) for n in _REFERENCE.findall(text)]
     listed, _ = read_numbers(item.get("depends_on") or [], MOST_PARTS)
     return Part(number, text, tuple(sorted({*named, *listed} - ({number} - {*named}))))
+
+
+def _number(digits: str) -> int:
+    """The number of a part; 0, which no part has, for one that is too long to be any."""
+    return int(digits) if len(digits) <= _DIGITS else 0
 
 
 def _can_be_done(parts: Sequence[Part]) -> bool:
@@ -53,11 +60,16 @@ def _can_be_done(parts: Sequence[Part]) -> bool:
 
 
 def resolved(part: Part, answers: Mapping[int, str], parts: Sequence[Part]) -> str:
-    """The sub-question with the answers it refers to; where one is not known, the words of its question stand there."""
-    wording = {p.number: p.question.strip(_END) for p in parts}
+    """The sub-question with the answers it refers to; where one is not known, the words of its question stand there.
+
+    A number that is no reference (a question that stayed whole may speak of "#1 in the charts") stays as it is.
+    """
+    others = {p.number: replace(p, question=p.question.strip(_END)) for p in parts}
 
     def known(match: re.Match[str]) -> str:
-        number = int(match[1])
-        return answers.get(number) or resolved(Part(number, wording[number]), answers, parts)
+        number = _number(match[1])
+        if number not in part.needs:
+            return match[0]
+        return answers.get(number) or resolved(others[number], answers, parts)
 
     return _REFERENCE.sub(known, part.question)

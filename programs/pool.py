@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reflective_rag.programs.noise import NearDuplicates, Redundancy, shingles
+from reflective_rag.programs.rules.deadline import is_up, leave_undone
 from reflective_rag.programs.strips import recompose, strips_of
 from reflective_rag.programs.tangent import tangential
 from reflective_rag.signatures.patterns import late_pattern
@@ -36,6 +37,8 @@ class EvidencePool:
         self._left_out: dict[str, DroppedPassage] = {}
         self._near = None if near is None else NearDuplicates(near)
         self._retrieved = Redundancy()
+        self._in_time = True
+        """Whether all passages so far were compared; past a time limit they no longer are."""
         self.language: Language = "en"
         """Of the reasons for which passages are left out."""
         self.replaced: dict[str, str] = {}
@@ -53,8 +56,11 @@ class EvidencePool:
         new = []
         for rank in range(max(map(len, results), default=0)):
             for passage in (result[rank] for result in results if rank < len(result)):
-                found = shingles(passage.text)  # held until the passage is in, so that a book is cut up once
-                self._retrieved.add(found)
+                if is_up():  # passages still come in, so that they are accounted for
+                    leave_undone("redundancy")
+                    self._in_time = False
+                found = shingles(passage.text) if self._in_time else frozenset()
+                self._retrieved.add(found)  # held until the passage is in, so that a book is cut up once
                 entered = self._add(passage, rank + later)
                 new += [entered] if entered else []
         return [passage for passage in new if passage.id not in self.replaced]
@@ -70,7 +76,7 @@ class EvidencePool:
             return None
         passage = self._enter(passage)
         self._rank(passage.id, rank)
-        repeats = self._near.add(passage) if self._near else ()
+        repeats = self._near.add(passage) if self._near and self._in_time else ()
         for repeat in repeats:
             self.replaced[repeat.dropped.id] = repeat.kept.id
             self._repeats[repeat.dropped.id] = DroppedPassage(
@@ -178,8 +184,11 @@ class EvidencePool:
 
     @property
     def redundancy(self) -> float | None:
-        """Share of all retrieved text, repeats included, that repeats other retrieved text (see `Redundancy`)."""
-        return self._retrieved.share
+        """Share of all retrieved text, repeats included, that repeats other retrieved text (see `Redundancy`).
+
+        None where a time limit left some of it uncounted.
+        """
+        return self._retrieved.share if self._in_time else None
 
     def _say(self, key: Phrase, **values: object) -> str:
         return say(key, self.language, **values)

@@ -107,8 +107,9 @@ class ReActRAG(RagModule):
         else:
             state.end("max_rounds")
         draft = yield from self._answer(state)
-        more = {"rounds": tuple(state.rounds), "need_retrieval": bool(state.tried)}
-        return plain_result(state, draft, **more)
+        result = plain_result(state, draft, rounds=tuple(state.rounds), need_retrieval=bool(state.tried))
+        # Told to search, it did not, or found nothing: what it knows by heart is no answer from evidence.
+        return result.model_copy(update={"degraded": True}) if "from_memory" in state.warnings else result
 
     def _search(self, state: ReActState, turn: Turn) -> Substeps[None]:
         """Run the query of a turn and write down what it shows; new passages get the next numbers."""

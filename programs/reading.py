@@ -50,7 +50,7 @@ def read_choice(value: Any, choices: Sequence[C]) -> C | None:
     if isinstance(value, bool):
         value = "yes" if value else "no"
     if isinstance(value, int):  # a grade "4" that JSON brings as a number
-        value = str(value)
+        value = _text(value)
     if not isinstance(value, str):
         return None
     visible = "".join(c for c in unicodedata.normalize("NFKC", value) if unicodedata.category(c) != "Cf")
@@ -80,13 +80,21 @@ def read_numbers(value: Any, count: int) -> tuple[tuple[int, ...], int]:
     numbers: list[int] = []
     unreadable = 0
     for item in value:
-        match = _FIRST_NUMBER.match(str(item)) if not isinstance(item, bool) else None
+        match = _FIRST_NUMBER.match(_text(item)) if not isinstance(item, bool) else None
         number = float(match[1].rstrip("% ")) if match else 0.0
         if number.is_integer() and 1 <= number <= count:
             numbers.append(int(number))
         else:
             unreadable += 1
     return tuple(dict.fromkeys(numbers)), unreadable
+
+
+def _text(value: Any) -> str:
+    """The value as text; empty for an integer of more digits than Python writes out, which is no verdict."""
+    try:
+        return str(value)
+    except ValueError:
+        return ""
 
 
 def _listed(text: str) -> list[str]:
@@ -189,7 +197,7 @@ def _coerce(raw: Any, annotation: Any) -> Any:
     if origin is Literal:
         return read_choice(raw, get_args(annotation))
     if annotation is str:
-        return raw if isinstance(raw, str) else str(raw)
+        return raw if isinstance(raw, str) else _text(raw)
     if origin is list:
         return raw if isinstance(raw, str | list) else [raw]
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):

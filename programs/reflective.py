@@ -134,13 +134,14 @@ class ReflectiveRAG(RagModule):
             new = state.searched(found, number)
             if not new:
                 state.stop = _nothing_new(number, found)
+                yield from state.close_in_vain(found)
                 break
             stop = (yield from self._judge(state)) or (yield from state.out_of_time())
             if rehearse:
                 yield [Report(judged=state.assessment)]
                 yield [(yield from self._ending(state.fork()))]
             decision = stop or (yield from self._decide(state, number))
-            yield [Report(round=state.close(number, queries, len(found.passages), len(new), decision))]
+            yield [Report(round=state.close(number, found.ran, len(found.passages), len(new), decision))]
             if decision.action != "retrieve_more":
                 break
             queries = decision.queries

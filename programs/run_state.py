@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from reflective_rag.programs import rules
+from reflective_rag.programs.beginnings import extract
 from reflective_rag.programs.material import Reading
-from reflective_rag.programs.messages import WARNING_OF_STOP, budget_detail
+from reflective_rag.programs.messages import WARNING_OF_STOP, budget_detail, ended
 from reflective_rag.programs.pool import EvidencePool
-from reflective_rag.programs.steps import AskOutcome, ScoreOutcome, SearchOutcome
+from reflective_rag.programs.steps import AskOutcome, Report, ScoreOutcome, SearchOutcome, Substeps
 from reflective_rag.signatures.text import language_of
-from reflective_rag.signatures.types import Backend, Draft, Passage, Requirement, StopReason, Strip, WarningCode
+from reflective_rag.signatures.types import Backend, Draft, Passage, Requirement, Round, StopReason, Strip, WarningCode
 from reflective_rag.signatures.wording import Phrase
 
 BUDGET_STOPS: dict[str, StopReason] = {
@@ -41,6 +41,7 @@ class RunState:
     garbled: bool = False
     """Whether a reply came in which no answer could be read."""
     stop: StopReason = "single_pass"
+    rounds: list[Round] = field(default_factory=list)
     grades: dict[str, float] = field(default_factory=dict)
     """Passage id → grade of those that any round judged."""
 
@@ -100,6 +101,13 @@ class RunState:
         """Warn that there is no answer, for the reason that holds; `read` whether there was anything to read."""
         self.warn("unreadable_answer" if self.garbled else "no_answer" if read else "no_evidence")
 
+    def close_in_vain(self, found: SearchOutcome) -> Substeps[None]:
+        """Record the round of a search that brought nothing new, which ends the run: nothing was judged in it."""
+        if found.ran:  # else a budget refused the search: it was not made
+            number, retrieved, end = len(self.rounds) + 1, len(found.passages), ended(self.stop, self.question)
+            self.rounds.append(Round(number=number, queries=found.ran, retrieved=retrieved, new=0, decision=end))
+            yield [Report(round=self.rounds[-1])]
+
     def lost(self, outcome: AskOutcome | ScoreOutcome) -> StopReason | None:
         """What a call without a reply means for how the run ends; None when there was a reply."""
         if outcome.error:
@@ -113,7 +121,7 @@ class RunState:
 
     def rules_draft(self) -> Draft:
         """An answer by extraction, for when the model is not to be had."""
-        return rules.answer(self.question, self.reading.passages if self.reading else (), self.today)
+        return extract(self.question, self.reading.passages if self.reading else (), self.today)
 
     @property
     def relevant_count(self) -> int:

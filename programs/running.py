@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from reflective_rag.data.secrets import scrub
-from reflective_rag.data.threads import in_daemon_thread
+from reflective_rag.data.threads import in_daemon_thread, is_cancelled
 from reflective_rag.programs.asking import AskRun, logger
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.searching import SearchHandle, finish, is_async
@@ -56,7 +56,7 @@ class ScoreRun:
             return ScoreOutcome(scores=self.step.predict(self.step.pairs) if self.step.pairs else [])
         except ConfigError:
             raise
-        except Exception as error:  # noqa: BLE001 - a user's scorer may raise anything; the judgement falls back
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a user's scorer; the judgement falls back
             message = scrub(f"{type(error).__name__}: {error}".splitlines()[0])
             logger.warning("%s failed: %s", self.step.name, message)
             return ScoreOutcome(error=message)
@@ -80,7 +80,7 @@ class WriteRun:
         try:
             found = self.step.write(self.step.question, self.step.passages)
             return self._read(finish(found) if inspect.isawaitable(found) else found)
-        except Exception as error:  # noqa: BLE001 - a user's generator may raise anything; the loop ends with what it has
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a user's generator; the loop ends
             return self._failed(error)
         finally:
             self._settle(started)
@@ -94,7 +94,9 @@ class WriteRun:
         started = time.monotonic()
         try:
             return self._read(await self.step.write(self.step.question, self.step.passages))
-        except Exception as error:  # noqa: BLE001 - as above
+        except (Exception, asyncio.CancelledError) as error:
+            if is_cancelled():
+                raise
             return self._failed(error)
         finally:
             self._settle(started)
@@ -108,7 +110,7 @@ class WriteRun:
             raise ContractError(f"`{self.step.name}` must return the answer as a string, got {type(found).__name__}")
         return AskOutcome(fields={"answer": well_formed(found), "cited": []})
 
-    def _failed(self, error: Exception) -> AskOutcome:
+    def _failed(self, error: BaseException) -> AskOutcome:
         if isinstance(error, ConfigError):
             raise error
         message = scrub(f"{type(error).__name__}: {error}".splitlines()[0])

@@ -32,6 +32,9 @@ SUPPORT_FACTOR: dict[Support | None, float] = {
     "contradicted": 0.2,
 }
 
+CONFLICT_FACTOR = 0.7
+"""What each contradiction that no date settles leaves of the confidence."""
+
 
 def assess(
     judgement: Judgement,
@@ -172,7 +175,7 @@ def confidence(assessment: Assessment, controls: LoopControls, support: Support 
     """
     value = assessment.evidence_score * SUPPORT_FACTOR[support]
     value *= 0.85 ** sum(r.status == "missing" and r.important for r in assessment.requirements)
-    value *= 0.7 ** len(unresolved(assessment))
+    value *= CONFLICT_FACTOR ** len(unresolved(assessment))
     return round(value * (0.7 if says_sufficient(assessment, controls) is False else 1.0), 6)
 
 

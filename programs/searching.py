@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Any, Self, TypeVar
 
-from reflective_rag.data.threads import in_daemon_thread
+from reflective_rag.data.threads import ENDS_A_WAIT, in_daemon_thread, is_cancelled, portable
 from reflective_rag.programs.foreign import as_mapping, as_search
 from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.text import content_hash
@@ -61,18 +61,27 @@ class SearchHandle:
 
     def __call__(self, query: str, k: int) -> list[Passage]:
         """Search in this thread; an async search function gets an event loop of its own."""
-        found = self.require()(query, k)
-        if inspect.isawaitable(found):
-            found = finish(found)
-        return as_passages(found, k)
+        search = self.require()
+        try:
+            found = search(query, k)
+            if inspect.isawaitable(found):
+                found = finish(found)
+            return as_passages(found, k)
+        except ENDS_A_WAIT as error:
+            raise portable(error) from error
 
     async def acall(self, query: str, k: int) -> list[Passage]:
         """Search without blocking the event loop; its end does not wait for the thread of a plain function."""
         search = self.require()
         acall = search if self.is_async else getattr(search, "acall", None)
         if acall is not None and is_async(acall):
-            found: Any = acall(query, k)
-            return as_passages(await found, k)
+            try:
+                found: Any = acall(query, k)
+                return as_passages(await found, k)
+            except ENDS_A_WAIT as error:
+                if is_cancelled():
+                    raise
+                raise portable(error) from error
         return await asyncio.wrap_future(in_daemon_thread(lambda: self(query, k)))
 
 

@@ -46,7 +46,8 @@ class SelfRAG(RagModule):
 
     [Retrieve] decides whether to search; [IsREL] filters the passages; each relevant one gives an answer; [IsSUP]
     checks its claims and [IsUSE] rates it; the best by the paper's score is taken. Where that is not good enough, the
-    query is rewritten with the reason. Where none ever is, the best of all rounds is returned, marked as degraded.
+    query is rewritten with the reason. Where none ever is, the best of all rounds is returned, marked as degraded. So
+    is one about which relevant passages contradict each other, which rules find; its confidence is lower too.
 
     Args:
         search: `search(query, k)`; see `ReflectiveRAG`.
@@ -115,6 +116,7 @@ class SelfRAG(RagModule):
             new = state.take(found)
             if not new:
                 state.stop = state.nothing_new(number, found)
+                yield from state.close_in_vain(found)
                 break
             yield from grade(self, state, new)
             fresh = yield from answer_each(self, state, state.relevant(new))
@@ -125,7 +127,7 @@ class SelfRAG(RagModule):
             decision = yield from self._decide(state, number)
             best = state.best()
             parts = [best] if best else []
-            yield [Report(round=state.close(number, queries, len(found.passages), new, decision, parts))]
+            yield [Report(round=state.close(number, found.ran, len(found.passages), new, decision, parts))]
             if decision.action != "retrieve_more":
                 break
             queries = decision.queries

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reflective_rag.programs import rules
+from reflective_rag.programs.beginnings import extract
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.material import reading_ask
 from reflective_rag.programs.repeats import is_repeat
@@ -48,6 +48,7 @@ def answer_each(program: Any, state: SelfRagState, passages: Sequence[Passage]) 
 def lost(state: SelfRagState, replies: Sequence[AskOutcome]) -> bool:
     """Note calls of the answerer that gave no reply; whether none at all did."""
     for reply in replies:
+        state.asked += not reply.refused
         if reply.refused:
             state.spent = state.spent or BUDGET_STOPS[reply.refused]
         elif reply.error:
@@ -62,7 +63,7 @@ def lost(state: SelfRagState, replies: Sequence[AskOutcome]) -> bool:
 def extracted(state: SelfRagState, passages: Sequence[Passage]) -> list[Candidate]:
     """Candidates by extraction."""
     state.extracts()
-    drafts = [(p, rules.answer(state.question, [p], state.today)) for p in passages]
+    drafts = [(p, extract(state.question, [p], state.today)) for p in passages]
     return [candidate(state, draft, p) for p, draft in drafts if draft.answer]
 
 
@@ -124,7 +125,10 @@ def next_query(program: Any, state: SelfRagState, problem: str) -> Substeps[tupl
         "tried": without_markup("; ".join(state.tried)),
         "problem": without_markup(problem),
     }
+    if not state.may_ask(1):
+        return (), state.spent
     outcome = yield from ask(Ask(name="rewrite", predictor=program.rewrite, inputs=inputs, phase="rewrite"))
+    state.asked += not outcome.refused
     if stop := state.lost(outcome):
         return (), stop
     query = str((outcome.fields or {}).get("query") or "").strip()

@@ -81,11 +81,14 @@ def decide(program: Any, state: SelfRagState, beginnings: Sequence[Beginning]) -
         return ["yes" if mode == "always" else "no" for _ in beginnings]
     found: Sequence[Retrieve | None] = [None for _ in beginnings]
     if state.backend("retrieve") == "lm":
-        outcomes = yield [critic_ask(program, "retrieve", "assess", _beginning(state, text)) for text, _ in beginnings]
+        asked = beginnings[: state.may_ask(len(beginnings), "retrieve")]
+        steps = [critic_ask(program, "retrieve", "assess", _beginning(state, text)) for text, _ in asked]
+        outcomes = (yield steps) if steps else ()
         threshold = state.controls.retrieval_threshold
         found = read_each(
             state, "retrieve", "lm", outcomes, lambda i, outcome: _decision(outcome, threshold, beginnings[i][1])
         )
+        found = [*found, *(None for _ in beginnings[len(asked) :])]
     return [f or _by_rules(state, text) for f, (text, _) in zip(found, beginnings, strict=True)]
 
 
@@ -111,19 +114,31 @@ def _by_rules(state: SelfRagState, text: str) -> Retrieve:
 
 
 def grade(program: Any, state: SelfRagState, passages: Sequence[Passage]) -> Substeps[None]:
-    """[IsREL] of each passage, side by side, into `state.grades`."""
+    """[IsREL] of each passage, side by side, into `state.grades`.
+
+    Where a budget does not allow all the calls, they go to the passages that rules grade best.
+    """
     if not passages:
         return
     grades: dict[str, float] = {}
     backend = state.backend("relevance")
     if backend == "lm":
-        grades = yield from _graded_by_lm(program, state, passages)
+        granted = state.may_ask(len(passages), "relevance")
+        if granted < len(passages):
+            first = _by_rules_alone(state)
+            passages = sorted(passages, key=lambda p: -first.get(p.id, 0.0))
+        if granted:
+            grades = yield from _graded_by_lm(program, state, passages[:granted])
     elif backend == "models":
         grades = yield from _graded_by_models(program, state, passages)
     if any(p.id not in grades for p in passages):
-        rules = relevance_grades(state.question, list(state.seen.values()), state.today)
+        rules = _by_rules_alone(state)
         grades = {p.id: grades.get(p.id, rules.get(p.id, 0.0)) for p in passages}
     state.grades |= grades
+
+
+def _by_rules_alone(state: SelfRagState) -> dict[str, float]:
+    return relevance_grades(state.question, list(state.seen.values()), state.today)
 
 
 def _graded_by_lm(program: Any, state: SelfRagState, passages: Sequence[Passage]) -> Substeps[dict[str, float]]:

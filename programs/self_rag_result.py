@@ -4,26 +4,20 @@ from collections.abc import Sequence
 
 from reflective_rag.programs.checking import WORST_FIRST
 from reflective_rag.programs.citing import union
-from reflective_rag.programs.disputes import other_value
+from reflective_rag.programs.disputes import open_conflicts, warn_of_conflicts
 from reflective_rag.programs.finishing import NOISY
-from reflective_rag.programs.messages import (
-    abstention,
-    claims_detail,
-    conflict_detail,
-    warning,
-)
+from reflective_rag.programs.messages import abstention, claims_detail, warning
 from reflective_rag.programs.noise import redundancy
-from reflective_rag.programs.rules.contradiction import contradictions
-from reflective_rag.programs.rules.evidence import gather
-from reflective_rag.programs.rules.question import analyse
-from reflective_rag.programs.scoring import SUPPORT_FACTOR, unresolved
+from reflective_rag.programs.scoring import CONFLICT_FACTOR, SUPPORT_FACTOR
 from reflective_rag.programs.self_rag_candidates import Candidate, text_of, useless
 from reflective_rag.programs.self_rag_rules import needs_retrieval
 from reflective_rag.programs.self_rag_state import SelfRagState
-from reflective_rag.signatures.types import Contradiction, Judgement, Passage, Result, StopReason, WarningCode
+from reflective_rag.signatures.types import Contradiction, Passage, Result, StopReason, WarningCode
 
 _GOOD: frozenset[StopReason] = frozenset({"sufficient", "no_retrieval"})
-_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded", "budget_exhausted"})
+_DEGRADING: frozenset[WarningCode] = frozenset(
+    {"model_degraded", "retriever_degraded", "budget_exhausted", "conflicting_evidence"}
+)
 """Warnings that make a result degraded even where the answer is good enough."""
 
 
@@ -40,7 +34,9 @@ def conclusion(state: SelfRagState, parts: Sequence[Candidate]) -> Result:
     score, sure = state.worth(parts)
     if from_memory and state.need_retrieval:  # evidence was wanted, and there is none
         score, sure = 0.0, round(score * SUPPORT_FACTOR["not_supported"], 6)
-    conflicts = _conflicts(state, passages)
+    # Each answer saw one passage only, so nobody compared them.
+    conflicts = open_conflicts(state.question, passages, state.today)
+    sure = round(sure * CONFLICT_FACTOR ** len(conflicts), 6)
     _warn(state, parts, passages, conflicts)
     lacking = bool(parts) and bool(useless(state.question, parts[-1], state.controls))
     return Result(
@@ -67,14 +63,6 @@ def conclusion(state: SelfRagState, parts: Sequence[Candidate]) -> Result:
     )
 
 
-def _conflicts(state: SelfRagState, passages: Sequence[Passage]) -> list[Contradiction]:
-    """Contradictions between relevant passages that no date settles, by rules: each answer saw one passage only."""
-    if len(passages) < 2:
-        return []
-    asked = analyse(state.question, state.today)
-    return unresolved(Judgement(contradictions=contradictions(gather(asked, passages)), time_scope=asked.time.scope))
-
-
 def _warn(
     state: SelfRagState, parts: Sequence[Candidate], passages: Sequence[Passage], conflicts: Sequence[Contradiction]
 ) -> None:
@@ -85,10 +73,7 @@ def _warn(
         _warn_of_answer(state, parts)
     if state.judged_count >= 5 and state.relevant_count < NOISY * state.judged_count:
         state.warn("potential_noise")
-    if conflicts:
-        answer = text_of(state.question, parts)
-        others = [other_value(state.question, answer, c, state.today) for c in conflicts]
-        state.warn("conflicting_evidence", conflict_detail(state.question, conflicts, others))
+    warn_of_conflicts(state, text_of(state.question, parts), conflicts)
 
 
 def _warn_of_answer(state: SelfRagState, parts: Sequence[Candidate]) -> None:

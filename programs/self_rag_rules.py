@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from reflective_rag.programs.beginnings import read_in_time
 from reflective_rag.programs.judgements import is_refusal
+from reflective_rag.programs.rules.deadline import GRACE, in_time
 from reflective_rag.programs.rules.deciding import yes_or_no
 from reflective_rag.programs.rules.evidence import gather, merge
 from reflective_rag.programs.rules.names import names
@@ -169,7 +171,8 @@ def _of_kind(asked: Question, answer: str) -> tuple[Usefulness, str]:
 
 def relevance_grades(question: str, passages: Sequence[Passage], today: date | None) -> dict[str, float]:
     """Passage id → how much it has to do with the question, on the scale of a probability: .5 is at `RELEVANT`."""
-    found = grades(gather(analyse(question, today), passages))
+    asked = analyse(question, today)
+    found = read_in_time(lambda read: grades(gather(asked, read)), passages)
     return {id_: round(_as_probability(grade), 4) for id_, grade in found.items()}
 
 
@@ -180,6 +183,10 @@ def _as_probability(grade: float) -> float:
 
 def next_sentence(question: str, so_far: str, passage: Passage, today: date | None) -> Draft:
     """The sentence of a passage that tells most of what is asked and does not stand in the answer yet; else empty."""
+    return in_time("answer", lambda: _next_sentence(question, so_far, passage, today), Draft(answer=""), GRACE)
+
+
+def _next_sentence(question: str, so_far: str, passage: Passage, today: date | None) -> Draft:
     evidence = gather(analyse(question, today), [passage])
     written = normalize(so_far)
     told = [

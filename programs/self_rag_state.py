@@ -39,12 +39,13 @@ class SelfRagState(RunState):
     alone: Candidate | None = None
     """The answer of the model alone, where it was asked for one."""
     asked_alone: bool = False
-    rounds: list[Round] = field(default_factory=list)
     down: set[tuple[SelfRagJudgement, Backend]] = field(default_factory=set)
     fallbacks: list[Fallback] = field(default_factory=list)
     """Those of the round under way."""
     spent: StopReason | None = None
     """The budget that refused a call, or the model that gave out: the round under way is the last."""
+    asked: int = 0
+    """Model calls so far."""
     made: int = 0
     """Candidates that were judged."""
     need_retrieval: bool = True
@@ -62,8 +63,22 @@ class SelfRagState(RunState):
             return "rules"
         return chosen
 
+    def may_ask(self, wanted: int, judgement: SelfRagJudgement | None = None) -> int:
+        """How many of `wanted` calls may go, so that the last one of a budget is left for an answer.
+
+        Where that is less than all, the round under way is the last, and rules make the rest of the `judgement`.
+        """
+        limit = self.settings.budget.lm_calls
+        granted = wanted if limit is None else max(0, min(wanted, limit - self.asked - 1))
+        if granted < wanted:
+            self.spent = self.spent or "budget_calls"
+            if judgement:
+                self.instead[judgement] = "rules"
+        return granted
+
     def missed(self, judgement: SelfRagJudgement, backend: Backend, outcome: AskOutcome | ScoreOutcome) -> bool:
         """Note a critic's call that came back empty-handed; whether it did. Rules judge in its place."""
+        self.asked += isinstance(outcome, AskOutcome) and not outcome.refused
         if outcome.refused:
             self.spent = self.spent or BUDGET_STOPS[outcome.refused]
             self.instead[judgement] = "rules"

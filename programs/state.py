@@ -33,7 +33,6 @@ class LoopState(RunState):
     settings: ReflectiveSettings
     controls: LoopControls
     ledger: GapLedger
-    rounds: list[Round] = field(default_factory=list)
     assessment: Assessment | None = None
     down: set[tuple[str, Backend]] = field(default_factory=set)
     misses: int = 0

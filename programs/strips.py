@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from reflective_rag.programs.rules.deadline import OutOfTime, check, leave_undone, watched
 from reflective_rag.programs.rules.matching import stem
 from reflective_rag.programs.rules.words import STOP_EN
 from reflective_rag.signatures.patterns import late_pattern
@@ -72,9 +73,21 @@ def strips_of(
         carried: What earlier rounds have read, of any passage; it stays unless better sentences need its space.
 
     Returns:
-        Strips; `score` is the weighted share of the terms, of those that the passage holds at all, in the window.
+        Strips; `score` is the weighted share of the terms, of those that the passage holds at all, in the window. Where
+        a time limit ends the choice in the middle (see `rules.deadline`), the beginning of the text.
     """
-    wanted = _wanted(terms, weights or {})
+    try:
+        with watched():
+            return _strips_of(passage, _wanted(terms, weights or {}), limit, carried)
+    except OutOfTime:
+        leave_undone("beginnings")
+        end = min(len(passage.text), max(1, limit - len(MARK)))
+        return (Strip(passage_id=passage.id, start=0, end=end, score=0.0),)
+
+
+def _strips_of(
+    passage: Passage, wanted: Mapping[str, float], limit: int, carried: Sequence[Strip]
+) -> tuple[Strip, ...]:
     units = _units(passage.text, wanted, limit)
     rarity = Counter(term for unit in units for term in unit.terms)
     worth = {term: wanted[term] * math.log1p(len(units) / count) for term, count in rarity.items()}
@@ -116,6 +129,7 @@ def _units(text: str, wanted: Mapping[str, float], limit: int) -> list[_Unit]:
     others = frozenset(wanted) - pairs
     units = []
     for sentence in sentences(text):
+        check()
         for start, end in _pieces(text, sentence.start, sentence.end, longest):
             units.append(_Unit(start, end, _terms_in(text[start:end], pairs, others)))
     return units

@@ -1,6 +1,6 @@
 """What a run of the systems to compare with keeps, beside what every run knows: its rounds, and what ends it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from reflective_rag.programs import rules
@@ -8,13 +8,13 @@ from reflective_rag.programs.plain import SOUND, ask_answer
 from reflective_rag.programs.run_state import BUDGET_STOPS, RunState
 from reflective_rag.programs.steps import AskOutcome, Report, SearchOutcome, Substeps
 from reflective_rag.signatures.types import Assessment, Decision, Draft, Passage, Round, StopReason, Strip
+from reflective_rag.signatures.wording import phrase
 
 
 @dataclass(kw_only=True)
 class SystemState(RunState):
     """One question under way in a program with a plan of its own."""
 
-    rounds: list[Round] = field(default_factory=list)
     asked: int = 0
     """Model calls so far, for `may_ask`."""
     is_over: bool = False
@@ -53,6 +53,10 @@ class SystemState(RunState):
             self.is_over = True
             self.end(stop)
         return outcome.fields is not None
+
+    def replaced(self, what: str) -> None:
+        """Note a part of the work that was done in another way, since the model's reply could not be read."""
+        self.warn("model_degraded", f"{what} ({phrase('unreadable', self.question)})")
 
     def close(
         self,

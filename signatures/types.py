@@ -44,6 +44,7 @@ StopReason = Literal[
     "no_progress",
     "max_rounds",
     "max_segments",
+    "max_parts",
     "budget_calls",
     "budget_tokens",
     "budget_seconds",
@@ -70,6 +71,7 @@ WarningCode = Literal[
     "rules_judged",
     "from_memory",
     "answer_cut",
+    "plan_cut",
     "answer_withheld",
 ]
 

@@ -66,6 +66,10 @@ WARNINGS: "dict[WarningCode, Words]" = {
         "en": "The answer was ended by its limit on length; there may be more to say.",
         "zh": "回答因长度上限而结束，可能还有未尽的内容。",
     },
+    "plan_cut": {
+        "en": "The question was broken into more sub-questions than are worked on; the last ones were left out.",
+        "zh": "问题分解出的子问题超过可处理的数量，末尾的子问题未被处理。",
+    },
     "answer_withheld": {
         "en": "An answer was found and is withheld: it is less likely to be right than was asked for.",
         "zh": "已得出回答但不予给出：其正确的可能性低于所要求的水平。",
@@ -110,6 +114,10 @@ STOPPED: "dict[StopReason, Words]" = {
         "zh": "已到允许的最后一轮，证据仍然不足",
     },
     "max_segments": {"en": "the answer reached its longest length", "zh": "回答已达到长度上限"},
+    "max_parts": {
+        "en": "all sub-questions that were kept have an answer, and others were left out",
+        "zh": "保留的子问题均有回答，其余子问题被略去",
+    },
     "budget_calls": {"en": "the budget of model calls was used up", "zh": "模型调用次数的预算已用尽"},
     "budget_tokens": {"en": "the budget of tokens was used up", "zh": "词元（token）预算已用尽"},
     "budget_seconds": {"en": "the time was up", "zh": "时间已用尽"},
@@ -137,7 +145,7 @@ Phrase = Literal[
     "missing", "explain_conflict", "explain_gap", "explain_fallback", "nobody", "explain_unread", "search_of",
     "crag", "crag_ungraded", "exact_duplicate", "near_duplicate", "inside_it", "tangential", "judged_irrelevant",
     "beyond_max", "no_model", "no_strip", "not_named", "gap_covered", "gap_tried", "evidence_enough", "evidence_short",
-    "evidence_unjudged", "done_by_rules", "not_done", "rules_judged_too",
+    "evidence_unjudged", "done_by_rules", "not_done", "rules_judged_too", "left_out",
 ]  # fmt: skip
 PHRASES: dict[Phrase, Words] = {
     "too_long": {"en": "longer than {limit} characters", "zh": "长度超过{limit}个字符"},
@@ -194,6 +202,7 @@ PHRASES: dict[Phrase, Words] = {
     "evidence_short": {"en": "the evidence found by then was not enough", "zh": "当时已找到的证据尚不充分"},
     "evidence_unjudged": {"en": "the evidence was not judged", "zh": "证据未经评估"},
     "done_by_rules": {"en": "done by rules instead: {names}", "zh": "改由规则完成：{names}"},
+    "left_out": {"en": "{count} of {total}", "zh": "{total}个中的{count}个"},
     "not_done": {"en": "not done: {names}", "zh": "未完成：{names}"},
     "rules_judged_too": {"en": "rules judged the evidence too", "zh": "证据也由规则判断"},
     "gap_covered": {"en": "covered: {need}", "zh": "已覆盖：{need}"},
@@ -213,6 +222,9 @@ WORDS: dict[str, Words] = {
     "usefulness": {"en": "usefulness", "zh": "有用性"},
     "answer": {"en": "the answer", "zh": "回答"},
     "repair": {"en": "the correction of the answer", "zh": "回答的修正"},
+    "citations": {"en": "citations", "zh": "引用"},
+    "redundancy": {"en": "comparing the passages for repeats", "zh": "段落的重复比较"},
+    "beginnings": {"en": "reading long passages beyond their beginning", "zh": "长段落开头以外内容的阅读"},
     "n/a": {"en": "n/a", "zh": "不适用"},
     "confidence": {"en": "confidence", "zh": "置信度"},
     "calibrated": {"en": ", a calibrated probability", "zh": "，经校准的概率"},

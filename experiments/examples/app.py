@@ -4,15 +4,18 @@
 
 `RRAG_ARTIFACT` is an artefact's folder or a program's name (`reflective`); `RRAG_CORPUS` (`sample`), `RRAG_EMBEDDER`
 (`auto`) and `RRAG_LM` (`rules`) are what they are on the command line. At most `RRAG_CONCURRENCY` (4) questions are
-answered at a time; one more gets 503 with `Retry-After`. It listens on this machine alone, on `PORT` (8000).
+answered at a time; one more gets 503 with `Retry-After`. A question is given `RRAG_SECONDS` (60), unless the artefact
+has a limit of its own; then it is answered from what was found. The place of a client that goes away is free again at
+once; a call that blocks a thread runs out behind it. It listens on this machine alone, on `PORT` (8000).
 """
 
+import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -34,10 +37,32 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     setting = os.environ.get
     model = open_model(setting("RRAG_LM"))
     system = any_system(setting("RRAG_ARTIFACT", "reflective"), model)
+    places, seconds = int(_number("RRAG_CONCURRENCY", "4")), _number("RRAG_SECONDS", "60")
     with open_search([setting("RRAG_CORPUS", "sample")], embedder=setting("RRAG_EMBEDDER", "auto")) as search:
-        app.state.program, app.state.model = system.searching(search).program, model
-        app.state.free = int(setting("RRAG_CONCURRENCY", "4"))
+        app.state.program, app.state.model = _limited(system.searching(search).program, seconds), model
+        app.state.free = places
         yield
+
+
+def _number(variable: str, default: str) -> float:
+    """A number above 0 from the environment; `ConfigError` for anything else."""
+    text = os.environ.get(variable, default)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise ConfigError(f"`{variable}` must be a number above 0, got {text!r}")
+    return number
+
+
+def _limited(program: RagModule, seconds: float) -> RagModule:
+    """The program, with a limit of seconds for a question where it has none."""
+    budget = program.settings.budget
+    if budget.seconds is None:
+        budget = budget.model_copy(update={"seconds": seconds})
+        program.settings = program.settings.model_copy(update={"budget": budget})
+    return program
 
 
 async def read_question(request: Request) -> str:
@@ -83,6 +108,23 @@ async def events(program: RagModule, question: str) -> AsyncIterator[str]:
         yield f"event: error\ndata: {json.dumps(FAILED)}\n\n"
 
 
+async def while_connected(request: Request, work: Awaitable[Any]) -> Any:
+    """What `work` gives; None, with the work cancelled, where the client goes away before."""
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.wait([working, leaving])
+
+
 Question = Annotated[str, Depends(read_question)]
 Program = Annotated[RagModule, Depends(take_program)]
 app = FastAPI(title="ReflectiveRAG", lifespan=lifespan)
@@ -102,9 +144,12 @@ async def health(request: Request) -> dict[str, str | int]:
 
 
 @app.post("/ask")
-async def ask(question: Question, program: Program) -> Response:
-    """The whole result."""
-    return Response(result_of(await program.acall(question=question)).model_dump_json(), media_type="application/json")
+async def ask(request: Request, question: Question, program: Program) -> Response:
+    """The whole result. The work of a client that goes away ends; nobody reads that response."""
+    answered = await while_connected(request, program.acall(question=question))
+    if answered is None:
+        return Response(status_code=499)
+    return Response(result_of(answered).model_dump_json(), media_type="application/json")
 
 
 @app.api_route("/stream", methods=["GET", "POST"])

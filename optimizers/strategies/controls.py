@@ -80,9 +80,16 @@ def prices(task: CompileTask) -> tuple[float, float]:
 
 
 def _program(task: CompileTask) -> ReflectiveRAG:
-    if not isinstance(task.program, ReflectiveRAG):
-        raise ConfigError(f"strategy 'controls' tunes a loop; program {task.program.name!r} has no controls")
-    return task.program
+    if isinstance(task.program, ReflectiveRAG):
+        return task.program
+    name, own = task.program.name, getattr(task.program, "controls", None)
+    if own is None:
+        raise ConfigError(f"strategy 'controls' tunes the controls of 'reflective'; program {name!r} has no controls")
+    fields = ", ".join(f"`{field}`" for field in type(own.values).model_fields)
+    raise ConfigError(
+        f"strategy 'controls' tunes the controls of 'reflective' only, by replay; those of {name!r} ({fields}) cannot "
+        f"be replayed: set them as options of the program"
+    )
 
 
 def _reasons(stops: Sequence[Stop]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from reflective_rag.optimizers.strategies.running import (
     teacher_settings,
 )
 from reflective_rag.programs.nearest import show_nearest
+from reflective_rag.programs.registry import PROGRAMS
 from reflective_rag.signatures.errors import ConfigError
 
 
@@ -40,9 +41,10 @@ class Knn:
             ConfigError: The program cannot choose demos by question.
         """
         if "nearest_demos" not in type(task.program.settings).model_fields:
+            able = [name for name, kind in PROGRAMS.items() if "nearest_demos" in type(kind().settings).model_fields]
             raise ConfigError(
-                f"strategy 'knn' needs a program that chooses demos by question (`nearest_demos`): 'reflective' or "
-                f"'naive', got {task.program.name!r}"
+                f"strategy 'knn' needs a program that chooses demos by question (`nearest_demos`): "
+                f"{', '.join(map(repr, able))}; got {task.program.name!r}"
             )
         low, high = calls_per_run(task.program)
         runs = len(task.train)

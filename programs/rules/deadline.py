@@ -6,7 +6,9 @@ Pure functions know no clock, so the limit is set around them (`within`) and wat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
+T = TypeVar("T")
 Left = Callable[[], float | None]
 """Seconds that are left, below 0 when the limit is passed; None without a limit."""
 
@@ -14,6 +16,7 @@ GRACE = 0.25
 """Seconds that rules may go on after the limit, to answer from what there is and to check it."""
 
 _limit: ContextVar[Left | None] = ContextVar("rules_limit", default=None)
+_undone: ContextVar[set[str] | None] = ContextVar("rules_undone", default=None)
 _watched: ContextVar[Left | None] = ContextVar("rules_watched", default=None)
 
 
@@ -22,13 +25,14 @@ class OutOfTime(Exception):
 
 
 @contextmanager
-def within(left: Left | None) -> Iterator[None]:
-    """Set the limit of the rules that are called inside."""
-    token = _limit.set(left)
+def within(left: Left | None, undone: set[str] | None = None) -> Iterator[None]:
+    """Set the limit of the rules that are called inside; what they leave undone for it is put into `undone`."""
+    tokens = _limit.set(left), _undone.set(undone)
     try:
         yield
     finally:
-        _limit.reset(token)
+        _limit.reset(tokens[0])
+        _undone.reset(tokens[1])
 
 
 @contextmanager
@@ -54,3 +58,25 @@ def check() -> None:
     left = _watched.get()
     if left is not None and (seconds := left()) is not None and seconds <= 0:
         raise OutOfTime
+
+
+def is_up() -> bool:
+    """Whether the limit is passed."""
+    left = _limit.get()
+    return left is not None and (seconds := left()) is not None and seconds <= 0
+
+
+def leave_undone(part: str) -> None:
+    """Note a part of the work that the limit left undone, under a name of `signatures.wording.WORDS`."""
+    if (undone := _undone.get()) is not None:
+        undone.add(part)
+
+
+def in_time(part: str, work: Callable[[], T], otherwise: T, grace: float = 0.0) -> T:
+    """What `work` returns; where the limit ends it in the middle, `otherwise`, and the part counts as undone."""
+    try:
+        with watched(grace):
+            return work()
+    except OutOfTime:
+        leave_undone(part)
+        return otherwise

@@ -205,6 +205,7 @@ def _lines(index: int, title: Hits, page: Hits, linked: Hits, cut: tuple[_Piece,
     around = merge(scale(title, TITLE), scale(page, PAGE))
     lines = []
     for i, (text, start, end, own) in enumerate(cut):
+        check()
         goes_on = GOES_ON.match(text) is not None
         near = [
             scale(cut[j][3], TITLE if goes_on and j < i else NEIGHBOUR) for j in (i - 1, i + 1) if 0 <= j < len(cut)

@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reflective_rag.programs import drivers
+from reflective_rag.programs.drivers import run as run_steps
 from tests.experiments.helpers import records, run, run_json, use_model, write_jsonl
 
 
@@ -25,6 +28,38 @@ def test_systems_are_compared_on_the_same_questions(data: Path) -> None:
     assert difference["mean"] == pytest.approx(second["f1"]["mean"] - first["f1"]["mean"])
     assert difference["n"] == 6
     assert second["differences"]["retrievals"]["mean"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("during", "words", "said"),
+    [
+        pytest.param(
+            "ReflectiveRAG", ["--out", "out"], ["1 of 2 systems", "naive.jsonl", "diagnose --rows"], id="one is done"
+        ),
+        pytest.param("NaiveRAG", ["--out", "out"], ["no system was done, so nothing was kept"], id="none is done"),
+        pytest.param("ReflectiveRAG", [], ["nothing was kept", "`--out DIR`"], id="no folder"),
+    ],
+)
+def test_an_interrupted_comparison_says_what_is_kept(
+    during: str, words: list[str], said: list[str], data: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of each system that is done are in the folder, whole and readable; the last line says how to go on."""
+
+    def interrupting(steps: Any, *args: Any) -> Any:
+        if steps.__qualname__ == f"{during}.steps":
+            raise KeyboardInterrupt
+        return run_steps(steps, *args)
+
+    monkeypatch.setattr(drivers, "run", interrupting)
+    words = [str(workplace / word) if word == "out" else word for word in words]
+    done = run("compare", "naive", "reflective", "--data", data, "--tracking", "off", *words)
+    assert done.exit_code == 130
+    assert done.stderr.splitlines()[-1].startswith("error: interrupted: ")
+    assert all(text in done.stderr for text in said), done.stderr
+    rows = sorted(path.name for path in workplace.glob("out/rows/*"))
+    assert rows == (["naive.jsonl"] if during != "NaiveRAG" and words else [])
+    if rows:
+        assert run_json("diagnose", "--rows", workplace / "out" / "rows" / "naive.jsonl")["n"] == 6
 
 
 def test_an_artefact_is_compared_by_its_folder(data: Path, workplace: Path) -> None:

@@ -15,7 +15,7 @@ from starlette.types import Message
 from reflective_rag.experiments.corpora import open_search
 from reflective_rag.experiments.examples import app as example
 from reflective_rag.programs import Event, ReflectiveRAG, save_program
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Result
 from tests.experiments.helpers import use_model
 
@@ -160,7 +160,8 @@ async def test_questions_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
     assert (busy, free) == (0, 2)
 
 
-async def test_the_work_of_a_client_that_goes_away_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", ["/ask", "/stream"])
+async def test_the_work_of_a_client_that_goes_away_ends(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disconnect cancels the step under way, asks no further one, and frees the place."""
     entered, cancelled = asyncio.Event(), asyncio.Event()
 
@@ -187,7 +188,7 @@ async def test_the_work_of_a_client_that_goes_away_ends(monkeypatch: pytest.Monk
         "http_version": "1.1",
         "method": "POST",
     }
-    scope |= {"path": "/stream", "raw_path": b"/stream", "root_path": "", "query_string": b"", "headers": []}
+    scope |= {"path": path, "raw_path": path.encode(), "root_path": "", "query_string": b"", "headers": []}
     async with serving():
         request = asyncio.create_task(example.app(scope, incoming.get, send))
         await entered.wait()
@@ -196,7 +197,55 @@ async def test_the_work_of_a_client_that_goes_away_ends(monkeypatch: pytest.Monk
         free = example.app.state.free
     assert cancelled.is_set()
     assert free == 4
-    assert b"event: result" not in b"".join(message.get("body", b"") for message in sent)
+    assert b"stop_reason" not in b"".join(message.get("body", b"") for message in sent)
+
+
+@pytest.mark.parametrize(
+    ("variable", "own", "limit"),
+    [
+        pytest.param(None, None, 60.0, id="by default"),
+        pytest.param("0.5", None, 0.5, id="by the environment"),
+        pytest.param("0.5", 7.0, 7.0, id="of the artefact"),
+    ],
+)
+async def test_a_question_has_a_limit_of_seconds(
+    variable: str | None, own: float | None, limit: float, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model or a retriever that hangs holds no place for ever."""
+    if variable:
+        monkeypatch.setenv("RRAG_SECONDS", variable)
+    if own:
+        save_program(ReflectiveRAG(mode="rules", budget={"seconds": own}), workplace / "limited")
+        monkeypatch.setenv("RRAG_ARTIFACT", str(workplace / "limited"))
+    async with serving():
+        assert example.app.state.program.settings.budget.seconds == limit
+
+
+async def test_a_hanging_retriever_is_left_behind_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer says that the time was up, and the place is free."""
+
+    async def search(query: str, k: int) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    monkeypatch.setenv("RRAG_SECONDS", "0.05")
+    searching(monkeypatch, search)
+    async with serving() as client:
+        reply = await client.post("/ask", json={"question": LAKES})
+        free = example.app.state.free
+    assert (reply.json()["stop_reason"], reply.json()["abstained"], free) == ("budget_seconds", True, 4)
+
+
+@pytest.mark.parametrize("variable", ["RRAG_SECONDS", "RRAG_CONCURRENCY"])
+@pytest.mark.parametrize("value", ["soon", "0", "-1", "nan", "inf", ""])
+async def test_a_limit_that_is_no_number_ends_the_start(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence, not a traceback at the first question."""
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigError, match=f"{variable}.*above 0"):
+        async with serving():
+            pass
 
 
 @pytest.mark.parametrize(

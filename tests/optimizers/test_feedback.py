@@ -110,6 +110,7 @@ def cited(*passages: Passage) -> tuple[Citation, ...]:
                         new=1,
                         assessment=Assessment(sufficient=True, requirements=(Requirement(need="the capital"),)),
                     ),
+                    Round(number=2, queries=("in vain",), retrieved=1, new=0),
                 ),
             },
             {},

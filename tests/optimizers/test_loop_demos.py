@@ -153,13 +153,20 @@ def test_a_right_stop_is_kept() -> None:
     assert read_by(kept, "sufficient")[-1] == len(prediction.passages)
 
 
-def test_a_call_that_cannot_be_told_to_belong_to_a_round_is_left_out() -> None:
-    """When a reply of the judge is missing in the trace, its other calls may be of any round; the answers stay."""
+def test_a_reply_that_is_missing_moves_no_other_call_to_another_round() -> None:
+    """Without the judge's first reply its second is still that of round 2, and the useless third still of round 3."""
     trace, example, prediction = run(mode="paired")
     lost = next(entry for entry in trace if "sufficient" in entry[0].signature.output_fields)
     kept = useful_calls([entry for entry in trace if entry is not lost], example, prediction, exact)
-    assert read_by(kept, "sufficient") == []
+    assert read_by(kept, "sufficient") == [2]
     assert read_by(kept, "answer") == [1, 2]
+
+
+def test_a_call_that_no_driver_made_belongs_to_no_round() -> None:
+    """As many calls as rounds is no proof: a judgement without the mark of its round is left out."""
+    trace, example, prediction = run(mode="paired")
+    foreign = [(predictor, inputs, dspy.Prediction(**dict(output.items()))) for predictor, inputs, output in trace]
+    assert read_by(useful_calls(foreign, example, prediction, exact), "sufficient") == []
 
 
 def test_relevance_verdicts_must_agree_with_the_labels() -> None:

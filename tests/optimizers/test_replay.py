@@ -47,7 +47,8 @@ def test_a_simulated_rule_is_what_the_loop_does(seed: int) -> None:
             stop, real = simulate(record, rule), program(question=world.question)
             replayed = replay_question(program, record, world.question)
             tokens = sum(u.prompt_tokens + u.completion_tokens for u in real.usage.values())
-            seen = (len(real.rounds), real.stop_reason, length(None, real), tokens, real.retrievals)
+            judged = [turn for turn in real.rounds if turn.assessment]  # without a last search in vain
+            seen = (len(judged), real.stop_reason, length(None, real), tokens, real.retrievals)
             assert (stop.index + 1, stop.reason, stop.score, stop.tokens, stop.retrievals) == seen
             assert (replayed.answer, replayed.stop_reason) == (real.answer, real.stop_reason)
 

@@ -49,7 +49,7 @@ def is_true(run: Run) -> bool:
     world, result = run.world, run.result
     reason: str = result.stop_reason
     rounds: tuple[Round, ...] = result.rounds
-    last = rounds[-1].assessment if rounds else None
+    last = next((r.assessment for r in reversed(rounds) if r.assessment), None)
     if reason == "sufficient":
         return last is not None and enough(last, world)
     if reason.startswith("budget_"):
@@ -64,7 +64,7 @@ def is_true(run: Run) -> bool:
     if reason == "max_rounds":
         return bool(len(rounds) == world.options["max_rounds"])
     if reason == "no_passages":
-        return not rounds and not any(world.found)
+        return last is None and not any(world.found)
     if reason == "no_new_passages":
         known = {p.key for p in [*result.passages, *(d.passage for d in result.dropped)]}
         return all(p.key in known for found in world.found for p in found or [])

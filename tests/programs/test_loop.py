@@ -3,7 +3,7 @@
  1. Never more than `max_rounds` assessments.
  2. Never more than any budget: calls, tokens, seconds, retrievals. Calls and tokens are overshot by at most one call.
  3. A passage never enters twice.
- 4. A query that was tried is never sent again.
+ 4. A query that was tried is never sent again; the rounds hold every query that was sent.
  5. The stop reason is true.
  6. A degraded exit always carries its warning.
  7. An unreadable verdict is counted, said, and never taken for "no".
@@ -111,6 +111,13 @@ def test_04_a_tried_query_is_never_sent_again(runs: list[Run]) -> None:
         sent = run.world.searched
         assert len({normalize(q) for q in sent}) == len(sent), label
         assert len({frozenset(tokenize(q)) for q in sent}) == len(sent), label
+
+
+def test_04_every_search_is_on_record(runs: list[Run]) -> None:
+    """The rounds hold the queries that were sent and no others, also of a search that brought nothing new."""
+    for label, run, result in each(runs):
+        assert sorted(q for r in result.rounds for q in r.queries) == sorted(run.world.searched), label
+        assert all(r.assessment is not None or r is result.rounds[-1] for r in result.rounds), label
 
 
 def test_05_the_stop_reason_is_true(runs: list[Run]) -> None:

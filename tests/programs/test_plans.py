@@ -39,6 +39,10 @@ ALONE = (Part(1, "Q?"),)
         pytest.param(
             [{"question": f"{i}?"} for i in range(9)], tuple(Part(i + 1, f"{i}?") for i in range(4)), 0, id="nine"
         ),
+        pytest.param([{"question": f"Who is #{'9' * 5000}?"}], ALONE, 1, id="a number without end"),
+        pytest.param(
+            [{"question": "A?", "depends_on": [10**5000]}], (Part(1, "A?"),), 0, id="a dependency without end"
+        ),
         pytest.param([], ALONE, 1, id="empty list"),
         pytest.param("none", ALONE, 1, id="none"),
         pytest.param(None, ALONE, 1, id="no reply"),
@@ -55,7 +59,7 @@ ALONE = (Part(1, "Q?"),)
 )
 def test_a_plan_is_read_or_replaced_by_the_question(value: Any, parts: Any, bad: int) -> None:
     """What cannot be carried out is never carried out in part: the question itself is asked, and it is counted."""
-    found, unread = read_plan(value, "Q?")
+    found, unread, _ = read_plan(value, "Q?")
     assert unread == bad
     assert found == parts if parts else len(found) == 4
 
@@ -77,3 +81,16 @@ def test_a_chain_of_unknown_answers_is_spelt_out() -> None:
     """An answer that is missing is replaced all the way down."""
     parts = (Part(1, "谁？"), Part(2, "#1的母亲？", (1,)), Part(3, "#2的故乡？", (2,)))
     assert resolved(parts[2], {}, parts) == "谁的母亲的故乡？"
+
+
+@pytest.mark.parametrize(("parts", "cut"), [pytest.param(4, 0, id="four"), pytest.param(6, 2, id="six")])
+def test_what_is_cut_off_is_counted(parts: int, cut: int) -> None:
+    """Sub-questions beyond the most that are worked on."""
+    assert read_plan([f"{i}?" for i in range(parts)], "Q?")[1:] == (0, cut)
+
+
+@pytest.mark.parametrize("number", ["1", "5", "9" * 5000], ids=["its own", "another", "without end"])
+def test_a_number_that_is_no_reference_stays(number: str) -> None:
+    """A question that stays whole may speak of a number of its own."""
+    whole = Part(1, f"Who was #{number} in the charts?")
+    assert resolved(whole, {}, (whole,)) == whole.question

@@ -196,6 +196,22 @@ def test_a_retry_that_cannot_help_ends_the_run(verdicts: dict[str, Any], shelf: 
     assert (result.answer, result.stop_reason, result.degraded) == ("1267", stop, True)
 
 
+@pytest.mark.parametrize("rule", ["lm", "rules"])
+def test_a_search_that_brings_nothing_new_is_a_round(rule: str) -> None:
+    """Also the last one, and the first: nothing was judged in it, and its decision says why the run ended."""
+    model = Model(support="not_supported") if rule == "lm" else None
+    options: dict[str, Any] = {"mode": rule} | ({} if model else {"min_usefulness": 5, "min_support": "supported"})
+    shelf = Shelf({"": [FRUIT]}) if rule == "rules" else Shelf({"": [BORN]})
+    result = ask(model, shelf, **options)
+    assert [r.queries for r in result.rounds] == [(query,) for query in shelf.queries]
+    assert len(shelf.queries) == result.retrievals == 2
+    last = result.rounds[-1]
+    assert (last.number, last.retrieved, last.new, last.assessment) == (2, 1, 0, None)
+    assert last.decision.stop == "no_new_passages"
+    (first,) = ask(model, Shelf({}), **options).rounds
+    assert (first.number, first.retrieved, first.decision.stop) == (1, 0, "no_passages")
+
+
 def test_identical_answers_pool_in_a_closed_set() -> None:
     """Two middling passages outvote one good one only where the setting says so."""
     corpus = [

@@ -127,6 +127,7 @@ def test_a_retriever_that_fails_or_finds_nothing(search: Any, stop: str, warned:
     """The model answers alone, marked; without one nobody does."""
     result = ask(Model(), search)
     assert (result.answer, result.stop_reason, result.degraded) == ("1267", stop, True)
+    assert [(r.queries, r.new, r.decision.stop) for r in result.rounds] == [((QUESTION,), 0, stop)]
     assert {warned, "from_memory"} <= codes(result)
     assert ask(None, search, mode="rules").abstained
 
@@ -166,6 +167,21 @@ def test_a_budget_of_calls_is_never_exceeded(calls: int) -> None:
     assert (result.stop_reason == "budget_calls") == (calls < needed)
     assert result.degraded == (calls < needed)
     assert calls >= needed or "budget_exhausted" in codes(result)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 6, 11, 12])
+def test_a_tight_budget_keeps_a_call_for_the_answer(calls: int) -> None:
+    """Fewer passages are judged by the model, those that rules find best first; the answer is of the best of them."""
+    noise = [Passage(id=f"n{i}", text=f"Bananas of the kind {i} are {word}.") for i, word in enumerate("abcdefghi")]
+    model = Model(relevance={"1267": "relevant", "*": "irrelevant"})
+    result = ask(model, Shelf({"": [*noise, BORN]}), near_duplicate=None, budget={"lm_calls": calls})
+    assert (result.answer, result.abstained, result.degraded) == ("1267", False, True)
+    assert (result.stop_reason, "budget_exhausted" in codes(result)) == ("budget_calls", True)
+    assert len(model.asked) <= calls
+    assert model.count("answer") == 1
+    judged = [inputs["passage"] for inputs in model.inputs("relevance")]
+    assert len(judged) == min(10, max(0, calls - 2))  # [Retrieve] and the answer are asked too
+    assert not judged or any("1267" in passage for passage in judged)
 
 
 @pytest.mark.parametrize("tokens", [0, 1, 200, 600, 1500, 3000, 10_000])
@@ -248,3 +264,4 @@ def test_conflicting_passages_are_said() -> None:
     result = ask(Model(), Shelf({"": corpus}), near_duplicate=None)
     assert "conflicting_evidence" in codes(result)
     assert {(c.passage_a, c.passage_b) for c in result.conflicts} == {("a", "b")}
+    assert (result.degraded, result.evidence_score, result.confidence) == (True, 1.0, 0.7)

@@ -9,7 +9,7 @@ from reflective_rag.programs import AgenticRAG
 from reflective_rag.signatures import answering, gaps, systems
 from reflective_rag.signatures.types import Passage
 from tests.fakes import FakeLM, asks_for, chat_reply, fake_lm, field_of, fields_of
-from tests.programs.systems import PLAN, QUESTION, ask, codes, good, search
+from tests.programs.systems import PLAN, QUESTION, ZH, ask, codes, good, search
 
 FLAT = [{"question": "Where was Ada Lane born?"}, {"question": "Who directed Falling Leaves?"}]
 
@@ -63,6 +63,7 @@ def test_independent_questions_share_a_round() -> None:
         pytest.param([], id="empty"),
         pytest.param([{"question": "#2?"}, {"question": "#1?"}], id="circle"),
         pytest.param("Let me think.", id="prose"),
+        pytest.param([{"question": f"Who is #{'9' * 5000}?"}], id="a number without end"),
     ],
 )
 def test_a_bad_plan_falls_back_to_the_question(plan: Any) -> None:
@@ -71,7 +72,43 @@ def test_a_bad_plan_falls_back_to_the_question(plan: Any) -> None:
     result = ask(AgenticRAG(search, budget={"lm_calls": 9}), lm)
     assert [r.queries for r in result.rounds] == [(QUESTION,)]
     assert (result.answer, result.stop_reason, result.unparsed) == ("Norburg", "finished", 1)
+    assert (result.degraded, codes(result) >= {"unreadable_verdict", "model_degraded"}) == (True, True)
     assert len(lm.engine.calls) == 2
+
+
+@pytest.mark.parametrize("number", ["1", "5", "9" * 5000], ids=["a part's", "another", "without end"])
+def test_a_question_may_hold_a_number_of_its_own(number: str) -> None:
+    """It refers to no sub-question where the question stays whole."""
+    question = f"Who was #{number} in the charts?"
+    result = ask(AgenticRAG(search), planning([], charts="Ada Lane"), question)
+    assert [r.queries for r in result.rounds] == [(question,)]
+    assert result.answer == "Ada Lane"
+
+
+@pytest.mark.parametrize(
+    ("parts", "stop", "told"),
+    [
+        pytest.param(4, "finished", None, id="as many as are worked on"),
+        pytest.param(6, "max_parts", "2 of 6", id="two more"),
+    ],
+)
+def test_a_plan_that_is_cut_is_said(parts: int, stop: str, told: str | None) -> None:
+    """How many sub-questions were left out; the run has then not done all that was planned."""
+    plan = [{"question": f"Who is painter {name}?"} for name in "abcdef"[:parts]]
+    result = ask(AgenticRAG(search), planning(plan, Who="Ada Lane", director="Norburg"))
+    assert (result.answer, result.stop_reason, result.degraded) == ("Norburg", stop, told is not None)
+    messages = [w.message for w in result.warnings if w.code == "plan_cut"]
+    assert len(messages) == int(told is not None)
+    assert not told or told in messages[0]
+    assert len(result.rounds[0].queries) == 4
+
+
+def test_a_plan_that_is_cut_is_said_in_chinese() -> None:
+    """In the language of the question."""
+    plan = [{"question": f"画家{name}是谁？"} for name in "甲乙丙丁戊己"]
+    result = ask(AgenticRAG(search), planning(plan, 画家="林安", 导演="北堡"), ZH)
+    (message,) = [w.message for w in result.warnings if w.code == "plan_cut"]
+    assert "6个中的2个" in message
 
 
 def test_a_sub_question_without_an_answer_is_tried_once_more() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dspy.lm15 import Request
 
-from reflective_rag.programs import CorrectiveRAG, load_program, save_program
+from reflective_rag.programs import CorrectiveRAG, ReflectiveRAG, load_program, save_program
 from reflective_rag.programs.correcting import action_of
 from reflective_rag.programs.rewriting import keywords
 from reflective_rag.signatures import answering, evidence, gaps
@@ -254,6 +254,71 @@ def test_one_unreadable_grade_throws_nothing_away() -> None:
     assert result.rounds[0].decision.reason.startswith("ambiguous")
     assert [p.id for p in result.passages] == ["a", "web"]
     assert result.unparsed == 1
+
+
+@pytest.mark.parametrize("verdict", ["perhaps", "yes and no", "", "不确定"])
+def test_grades_that_cannot_be_read_at_all_are_given_by_rules_and_said(verdict: str) -> None:
+    """Who judged was not who was chosen: degraded, as where the model fails."""
+    result = ask(CorrectiveRAG(search, budget={"lm_calls": 9}), grading(Giotto=verdict, Bananas=verdict), QUESTION)
+    (fallback,) = result.rounds[0].assessment.fallbacks
+    assert (fallback.backend, fallback.to, result.unparsed) == ("lm", "rules", 2)
+    assert (result.answer, result.degraded) == ("1267", True)
+    assert {"unreadable_verdict", "model_degraded"} <= codes(result)
+
+
+def test_a_query_that_cannot_be_read_is_written_by_rules_and_said() -> None:
+    """The content words of the question go to the second source, and the result is degraded."""
+    queries = []
+
+    def second(query: str, k: int) -> list[Passage]:
+        queries.append(query)
+        return other(query, k)
+
+    def reply(request: Request) -> str:
+        if asks_for(request, "query"):
+            return chat_reply(query=" ")
+        return chat_reply(**({"relevance": "irrelevant"} if asks_for(request, "relevance") else {"answer": "1267"}))
+
+    result = ask(CorrectiveRAG(search, fallback_search=second), fake_lm(reply), QUESTION)
+    assert queries == [keywords(QUESTION)]
+    assert (result.degraded, "model_degraded" in codes(result)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "answer"),
+    [
+        pytest.param(
+            "When was the Old Bridge of Torvale opened?",
+            ["The Old Bridge of Torvale was opened in 1901.", "The Old Bridge of Torvale was opened in 1950."],
+            "1901",
+            id="en",
+        ),
+        pytest.param("老桥是哪一年建成的？", ["老桥于1901年建成通车。", "老桥于1950年建成通车。"], "1901年", id="zh"),
+    ],
+)
+def test_sources_that_disagree_are_said(question: str, texts: list[str], answer: str) -> None:
+    """By rules, beside the grades: both sides, and the result is degraded although the evidence is called correct."""
+    passages = [Passage(id=str(i), text=text) for i, text in enumerate(texts)]
+    result = on_rules(CorrectiveRAG(lambda query, k: passages, mode="rules"), question)
+    assert (result.answer, result.degraded) == (answer, True)
+    assert {(c.passage_a, c.passage_b) for c in result.conflicts} == {("0", "1")}
+    assert "1950" in next(w.message for w in result.warnings if w.code == "conflicting_evidence")
+
+
+@pytest.mark.parametrize("reply", ["unknown", "", "未知"])
+def test_enough_evidence_without_an_answer_is_an_abstention_as_everywhere(reply: str) -> None:
+    """The stop reason tells why the search ended, as with ReflectiveRAG; the warning, that no answer came of it."""
+
+    def lm(request: Request) -> str:
+        fields: dict[str, Any] = {"relevance": "relevant", "answer": reply, "cited": [], "sufficient": "yes"}
+        fields |= {"needs": [{"need": "year", "passages": [1]}], "relevant": [1], "gaps": [], "contradictions": []}
+        fields |= {"outdated": [], "time_scope": "timeless"}
+        return chat_reply(**{name: value for name, value in fields.items() if asks_for(request, name)})
+
+    for program in (CorrectiveRAG(search), ReflectiveRAG(search)):
+        result = ask(program, fake_lm(lm), QUESTION)
+        assert (result.stop_reason, result.abstained, result.degraded) == ("sufficient", True, True)
+        assert codes(result) == {"no_answer"}
 
 
 def test_the_rewriter_is_told_why() -> None:

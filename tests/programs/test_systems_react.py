@@ -125,7 +125,7 @@ def test_an_answer_without_a_search_is_from_memory() -> None:
     """A model that finishes at once has read nothing, and the result says so."""
     result = ask(ReActRAG(search), turns(FINISH, cited=[]))
     assert (result.need_retrieval, result.retrievals, result.stop_reason) == (False, 0, "finished")
-    assert codes(result) == {"from_memory"}
+    assert (codes(result), result.degraded) == ({"from_memory"}, True)
     assert result.citations == ()
 
 
