@@ -22,6 +22,8 @@ class CompileReport:
     plan: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
     artifact: Path | None = None
+    replaced: bool = False
+    """Whether an older artefact stood there."""
     run_id: str | None = None
     before: Mapping[str, Evaluation] = field(default_factory=dict)
     after: Mapping[str, Evaluation] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class CompileReport:
         """Ready for `json.dumps`; `before` and `after` hold a summary for dev and test."""
         return {
             "artifact": str(self.artifact) if self.artifact else None,
+            "replaced": self.replaced,
             "run_id": self.run_id,
             "recipe": self.recipe.name,
             "strategy": self.recipe.strategy,

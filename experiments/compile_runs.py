@@ -150,7 +150,7 @@ def find_run(name: str) -> CompileRun:
             if name in run.order.mlflow_runs:
                 return run
     names = [folder.name for folder in folders]
-    listed = f"runs that can go on: {', '.join(f'`{known}`' for known in names)}" if names else "there is none"
+    listed = f"runs that can go on: {', '.join(map(_placed, folders))}" if names else "there is none"
     raise ConfigError(
         f"no compile {name!r} that could go on{did_you_mean(name, names, '`') or ';'} {listed}. One that ended "
         "well, or that asked no model, keeps nothing"
@@ -176,6 +176,15 @@ def runs_folder() -> Path:
 
 def _known() -> list[Path]:
     return sorted(path.parent for path in runs_folder().glob("*/run.json"))
+
+
+def _placed(folder: Path) -> str:
+    """The name of a run, with the folder that its artefact goes to where that is not below the current one."""
+    with suppress(DataError):
+        out = Path(_read(folder).order.out)
+        if not out.is_relative_to(Path.cwd()):
+            return f"`{folder.name}` (for `{out}`)"
+    return f"`{folder.name}`"
 
 
 def _read(folder: Path) -> CompileRun:

@@ -17,6 +17,7 @@ from reflective_rag.experiments.recipes import Recipe
 from reflective_rag.experiments.reporting import chosen_by, flat_metrics, rows_of
 from reflective_rag.experiments.warming import warm_up
 from reflective_rag.optimizers.evaluation import Evaluation, Row, evaluate
+from reflective_rag.programs.artefacts import is_artefact
 from reflective_rag.programs.lm.capped import SpendingCap, cap_model
 from reflective_rag.programs.lm.kept import Kept
 from reflective_rag.programs.lm.resolve import Model
@@ -194,7 +195,8 @@ def _compile(work: _Work) -> CompileReport:
             run=work.run.name if work.run else None,
             spent=spent_by(work.kept) if work.kept else {},
         )
-        done = replace(done, artifact=save_compiled(job, done, compiled, work.out))
+        replaced = is_artefact(work.out)
+        done = replace(done, artifact=save_compiled(job, done, compiled, work.out), replaced=replaced)
         log_compiled(logged, job, done, compiled, work.run.order.lm if work.run else None)
     return done
 

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import get_args
 
 from reflective_rag.data.datasets import is_data_set, load_named, named_passages
+from reflective_rag.data.files.kinds import DOCUMENTS, ROWS
 from reflective_rag.data.records import Record, Split, load_corpus, load_records, pool, sample_path
 from reflective_rag.data.retrieval import (
     Filters,
@@ -82,7 +83,21 @@ def _passages(name: str, own: Sequence[Passage]) -> Sequence[Passage]:
             f"the corpus `{name}` is a folder; index it first: `reflective-rag index {name} --to local:my-index`, "
             "and search `local:my-index`"
         )
+    if _to_index(path):
+        raise ConfigError(
+            f"the corpus `{name}` is no JSON Lines file; index it first: "
+            f"`reflective-rag index {name} --to local:my-index`, and search `local:my-index`"
+        )
     return load_corpus(path)
+
+
+def _to_index(path: Path) -> bool:
+    """Whether a file is a document or a table, and not JSON Lines under such a name."""
+    if path.suffix.lower() not in {*DOCUMENTS, *ROWS} - {".jsonl"} or not path.is_file():
+        return False
+    with suppress(OSError), path.open("rb") as file:
+        return not file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return False
 
 
 def open_search(

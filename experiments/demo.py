@@ -68,7 +68,7 @@ def _demo() -> None:
     with _step("4/5  load the artefact in another process and ask"):
         _ask(controls)
     out.print("[bold]5/5  what next[/]")
-    out.print(_NEXT.format(seconds=time.monotonic() - started))
+    out.print(_NEXT.format(seconds=time.monotonic() - started), markup=False)
 
 
 def recording_path() -> Path:
@@ -190,6 +190,7 @@ _NEXT = """      done in {seconds:.0f} s. Runs are in mlflow.db and mlartifacts/
       ask                   .venv/bin/reflective-rag ask "Which lake is deeper, Lake Baikal or Lake Tanganyika?"
       use your own model    .venv/bin/reflective-rag compile sample-mipro --lm openai/gpt-4o-mini --dry-run
       use your own data     .venv/bin/reflective-rag evaluate --data my.jsonl --corpus my-passages.jsonl
+                            (a line of my.jsonl: {{"id": "1", "question": "…", "answers": ["…"], "passages": []}})
 """
 
 if __name__ == "__main__":

@@ -55,7 +55,8 @@ def index_sources(
         index, report = indexer.index, indexer.report
         if index is None or not report.passages:
             why = "".join(f"\n  {line}" for line in report.lines())
-            raise DataError(f"{', '.join(map(repr, names))} hold no passages at all; there is nothing to index{why}")
+            hold = "holds" if len(names) == 1 else "hold"
+            raise DataError(f"{', '.join(map(repr, names))} {hold} no passages at all; there is nothing to index{why}")
         _tell_refused(report, to)
         dense = index.vector_index() if isinstance(index, LanceRetriever) else None
         about = {"count": index.count(), "mode": index.mode, "note": index.note}
@@ -70,7 +71,7 @@ def drop_sources(names: Sequence[str], to: str) -> tuple[IndexReport, dict[str, 
         DataError: There is no such index, it does not know what it was made from, or holds nothing of a source; the
             sources before that one are out.
     """
-    _refuse_memory(to)
+    _check_target(to)
     with open_retriever(to) as index:
         if not manifest_path(to).is_file():
             raise DataError(
@@ -94,7 +95,7 @@ def _checked(names: Sequence[str], to: str) -> list[Source]:
         raise ConfigError(
             f"{', '.join(map(repr, refused))} cannot be indexed; expected files, folders, `datasets:NAME`, or `sample`"
         )
-    _refuse_memory(to)
+    _check_target(to)
     sources = [Source(name, name, name, None) if _is_known(name) else _parsed(name, to) for name in names]
     return list({source.root: source for source in sources}.values())
 
@@ -114,7 +115,12 @@ def _parsed(name: str, to: str) -> Source:
         ) from None
 
 
-def _refuse_memory(to: str) -> None:
+def _check_target(to: str) -> None:
+    if to.strip() and ":" not in to:
+        raise ConfigError(
+            f"`--to {to}` is no address; did you mean `local:{to}` (an index in the folder `{to}`)? Expected "
+            "`local:PATH` or `weaviate://HOST/Collection`"
+        )
     if to.startswith("memory:"):
         raise ConfigError("`--to memory:` would be gone at once; expected `local:PATH` or `weaviate://HOST/Collection`")
 

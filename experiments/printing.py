@@ -9,7 +9,7 @@ from rich.table import Table
 from reflective_rag.data.retrieval.windows import page_at
 from reflective_rag.experiments.console import counts, interval, number, out
 from reflective_rag.signatures.text import Language
-from reflective_rag.signatures.types import Result
+from reflective_rag.signatures.types import Passage, Result
 from reflective_rag.signatures.wording import stopped, word
 
 LABEL_CELLS = 11
@@ -41,7 +41,7 @@ def print_answer(result: Result, lm: str, language: Language) -> None:
         passage = titles[citation.passage_id]
         page = page_at(passage, citation.start)
         place = passage.source if page is None else word("page", language, passage.source, page)
-        head = " · ".join(p for p in (passage.title, str(passage.published or ""), place) if p) or passage.id
+        head = " · ".join(p for p in (passage.title, _day(passage, language), place) if p) or passage.id
         out.print(f"  [{number_}] {head}", markup=False)
         quote = citation.quote.replace("\n", " ")
         out.print(f"      “{quote[:SHOWN_QUOTE]}{'…' if len(quote) > SHOWN_QUOTE else ''}”", markup=False, style="dim")
@@ -51,6 +51,12 @@ def print_answer(result: Result, lm: str, language: Language) -> None:
     for warning in result.warnings:
         if warning.code != "rules_only" or lm != "rules":  # else the line `by` says it
             out.print(f"{_label(word('warning', language))}{warning.message}", markup=False, style="yellow")
+
+
+def _day(passage: Passage, language: Language) -> str:
+    """The date of a passage; that of its file, which every copy changes, says so."""
+    day = str(passage.published or "")
+    return word("file_date", language, day) if day and passage.metadata.get("date_from") == "file" else day
 
 
 def _label(text: str) -> str:

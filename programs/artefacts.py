@@ -144,6 +144,11 @@ def _calibration_of(program: RagModule) -> Calibration | None:
     return kept if kept is not None and kept.program == program_digest(program) else None
 
 
+def is_artefact(folder: str | Path) -> bool:
+    """Whether an artefact stands there, which `save_program` would replace."""
+    return (Path(folder) / MANIFEST).is_file()
+
+
 def _is_free(target: Path) -> bool:
     """Whether `target` may be written: nothing is there, an artefact, or an empty folder.
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from reflective_rag.programs.grading import Grades
 from reflective_rag.programs.material import Reading
-from reflective_rag.programs.pool import UNGRADED
 from reflective_rag.programs.scoring import CragAction
 from reflective_rag.programs.strips import recompose
 from reflective_rag.programs.system_settings import CorrectiveSettings
@@ -60,6 +59,9 @@ class CorrectiveState(SystemState):
     """The verdict on the first search, and what is read after refinement."""
 
     judged: Grades = field(default_factory=Grades)
+    """Grades of what the first search brought."""
+    again: Grades = field(default_factory=Grades)
+    """Grades of what the second search brought, maybe by another critic."""
     action: CragAction = "incorrect"
     kept: list[Passage] = field(default_factory=list)
     strips: tuple[Strip, ...] = ()
@@ -79,6 +81,14 @@ class CorrectiveState(SystemState):
         """`upper` and `lower` for whoever graded."""
         return thresholds(self.settings, self.judged.by)
 
+    def is_bad(self, passage: Passage) -> bool:
+        """Whether whoever graded the passage throws it away; one without a grade is neither good nor bad."""
+        grade = self.grades.get(passage.id)
+        return grade is not None and grade < self._thresholds_of(passage.id)[1]
+
+    def _thresholds_of(self, id_: str) -> tuple[float, float]:
+        return thresholds(self.settings, self.again.by) if id_ in self.again.of else self.thresholds
+
     def grounds(self) -> str:
         """The action and what it rests on, in one line."""
         best = max(self.grades.values(), default=None)
@@ -88,31 +98,30 @@ class CorrectiveState(SystemState):
         shown = {"best": f"{best:.2f}", "lower": f"{lower:.2f}", "upper": f"{upper:.2f}"}
         return phrase("crag", self.question, action=self.action, **shown)
 
-    def assessment(self) -> Assessment | None:
+    def assessment(self, judged: Grades) -> Assessment | None:
         """The grades as an assessment; its evidence score is the best grade, which decides the action."""
-        if not self.judged.of:
+        if not judged.of:
             return None
-        best = max(self.judged.of.values())
+        best = max(judged.of.values())
         return Assessment(
             relevance=best,
             evidence_score=best,
-            passage_relevance=dict(self.judged.of),
-            unreadable=self.judged.unread,
-            by_rules=self.judged.by == "rules",
-            fallbacks=self.judged.fallbacks,
+            passage_relevance=dict(judged.of),
+            unreadable=judged.unread,
+            by_rules=judged.by == "rules",
+            fallbacks=judged.fallbacks,
         )
 
     def more(self) -> dict[str, Any]:
         """What the result holds beside the answer."""
-        upper, lower = self.thresholds
         read = {p.id for p in self.kept}
         left = [p for p in self.pool.for_reading(len(self.pool) or 1, {}) if p.id not in read]
-        bad = {p.id for p in left if self.grades.get(p.id, UNGRADED) < lower}
+        bad = {p.id for p in left if self.is_bad(p)}
         reasons = {bad: phrase("judged_irrelevant" if bad else "no_strip", self.question) for bad in (True, False)}
         thrown = tuple(DroppedPassage(passage=p, reason=reasons[p.id in bad]) for p in left)
         return {
-            "evidence_score": max(self.grades.values(), default=None),
-            "relevant_count": sum(grade >= upper for grade in self.grades.values()),
+            "evidence_score": max((g for id_, g in self.grades.items() if id_ in read), default=None),
+            "relevant_count": sum(grade >= self._thresholds_of(id_)[0] for id_, grade in self.grades.items()),
             "rounds": tuple(self.rounds),
             "dropped": (*self.pool.dropped, *thrown),
         }

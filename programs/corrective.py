@@ -2,7 +2,8 @@
 
 arXiv 2401.15884: a passage graded at `upper` or more makes the evidence *correct*; all below `lower` make it
 *incorrect*; anything else is *ambiguous*. Correct evidence is cut into strips, of which the best are read; incorrect
-evidence is thrown away and a second source is asked with a keyword query; ambiguous evidence gets both.
+evidence is thrown away and a second source is asked with a keyword query; ambiguous evidence gets both. What the second
+source brings is graded by the same critic before it is read: an answer from nothing relevant is not called sound.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ class CorrectiveRAG(RagModule):
     """Search, grade each passage, act on the best and worst grade, answer from the strips that are kept.
 
     `rounds[0].decision.reason` begins with the action (`correct`, `incorrect`, `ambiguous`); `evidence_score` is the
-    best grade; `confidence` stays 0. Citations point into the original passages. What the passages that are read
+    best grade of what is read; `confidence` stays 0. Citations point into the original passages. What the passages that are read
     contradict each other in is found by rules and told; it makes the result degraded.
 
     Args:
@@ -85,9 +86,13 @@ class CorrectiveRAG(RagModule):
         show_nearest(self, settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
-        """A grade for each passage where a model gives them, the answer, and a rewrite unless all is correct."""
-        grades, writes = self.settings.k * (self.critic == "lm"), int(self.settings.mode != "rules")
-        return grades + writes, grades + 2 * writes
+        """A grade for each passage where a model gives them, and the answer.
+
+        Unless the first search is judged correct, a rewrite too, and the grades of the second search.
+        """
+        asked, writes = int(self.critic == "lm"), int(self.settings.mode != "rules")
+        first = self.settings.k * asked + writes
+        return first, first + self.settings.fallback_k * asked + writes
 
     def _start(self, question: str) -> Ledger:
         ledger = super()._start(question)
@@ -116,7 +121,7 @@ class CorrectiveRAG(RagModule):
         query = "" if settled else (yield from self._rewrite(state))
         if found.ran:
             decision = self._decision(state, query)
-            yield [state.close(found.ran, len(found.passages), len(new), decision, assessment=state.assessment())]
+            yield [state.close(found.ran, len(found.passages), len(new), decision, assessment=state.assessment(state.judged))]
         if query:
             yield from self._second(state, query)
         else:
@@ -156,20 +161,40 @@ class CorrectiveRAG(RagModule):
         return keywords(state.question)
 
     def _second(self, state: CorrectiveState, query: str) -> Substeps[None]:
-        """Ask the second source. What the first search brought and the critic threw away stays away."""
+        """Ask the second source, and keep what the critic does not throw away of either search."""
         source = self.second if self.settings.second_source == "own" else None
         thrown = {p.id for p in state.pool.for_reading(self.settings.k, {})} - {p.id for p in state.kept}
         (found,) = yield [Search(queries=(query,), k=self.settings.fallback_k, source=source)]
         assert isinstance(found, SearchOutcome)
         new = state.take(found)
         more = [p for p in map(state.pool.find, found.passages) if p is not None and p.id not in thrown]
-        state.kept = list({p.id: p for p in (*state.kept, *more)}.values())
+        helps = yield from self._judge_more(state, more)
         if not len(state.pool):
             state.end("no_passages")
-        state.end("finished" if new else "no_new_passages")
+        elif not new:
+            state.end("no_new_passages")
+        elif not helps:
+            state.end("no_progress" if state.kept else "no_relevant_passages")
+        state.end("finished")
         if found.ran:
             done = ended(state.stop, state.question)
-            yield [state.close(found.ran, len(found.passages), len(new), done)]
+            judged = state.assessment(state.again)
+            yield [state.close(found.ran, len(found.passages), len(new), done, assessment=judged)]
+
+    def _judge_more(self, state: CorrectiveState, passages: Sequence[Passage]) -> Substeps[bool]:
+        """Grade what the second search brought beside what is kept, and keep of it what helps; whether anything does.
+
+        What a budget leaves without a grade is kept: it is neither good nor bad.
+        """
+        known = {p.id for p in state.kept}
+        more = [p for p in passages if p.id not in known]
+        if not more:
+            return False
+        state.again = yield from grade(self, state, more)
+        state.grades |= state.again.of
+        good = [p for p in more if not state.is_bad(p)]
+        state.kept += good
+        return bool(good)
 
     def _answer(self, state: CorrectiveState) -> Substeps[Draft]:
         """The answer from the best strips. Where everything was thrown away for nothing, from what there is."""

@@ -33,8 +33,8 @@ class Event:
     """Something that happened while a question is answered.
 
     `started` and `finished` name a step (`step`: "search", or the name of the predictor or scorer); `round` carries a
-    finished round; `result` is the last event and carries the whole result (as the `dspy.Prediction` that a plain call
-    returns).
+    finished round, whose `decision` is None where the program does not judge (see `Round`); `result` is the last event
+    and carries the whole result (as the `dspy.Prediction` that a plain call returns).
     """
 
     kind: Literal["started", "finished", "round", "result"]

@@ -43,6 +43,11 @@ def grade(program: Any, state: SystemState, passages: Sequence[Passage], *, stri
     if critic == "models" and passages:
         return (yield from _by_scorer(program, state, reading))
     if critic == "lm" and not strips and program.uses_model() and passages:
+        if state.is_over:  # the model failed or a budget is spent: what is left is for the answer
+            error = state.warnings.get("model_degraded", "")
+            if not error:
+                state.instead["relevance"] = "rules"
+            return _by_rules(reading, _fallback("lm", error or LIMIT_REACHED))
         return (yield from _by_model(program, state, reading))
     return _by_rules(reading)
 

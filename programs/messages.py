@@ -99,10 +99,18 @@ def ended(stop: StopReason, question: str, action: Action = "generate", detail: 
     return Decision(action=action, reason=word("colon", language, reason, detail) if detail else reason, stop=stop)
 
 
+class Whole(str):
+    """A detail that says it all: it stands in place of the warning's own words."""
+
+    __slots__ = ()
+
+
 def warning(code: WarningCode, question: str, detail: str = "") -> ResultWarning:
     """The warning in the question's language; `detail` (an error message, say) follows in brackets."""
     language = language_of(question)
     text = WARNINGS[code][language]
+    if isinstance(detail, Whole):
+        return ResultWarning(code=code, message=str(detail))
     if not detail:
         return ResultWarning(code=code, message=text)
     return ResultWarning(code=code, message=f"{text}（{detail}）" if language == "zh" else f"{text} ({detail})")

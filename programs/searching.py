@@ -31,6 +31,8 @@ class SearchHandle:
             foreign = as_search(search)
             if foreign is None:
                 got = f"the class {search.__name__}" if inspect.isclass(search) else type(search).__name__
+                if isinstance(search, str):
+                    got = f'the text {search!r}: open an index with `open_retriever("local:my-index")`, and give that'
                 raise ConfigError(
                     "`search` must be a callable `search(query, k)`, or a retriever of LangChain, LlamaIndex or "
                     f"Haystack; got {got}"

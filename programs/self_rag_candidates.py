@@ -15,6 +15,7 @@ from reflective_rag.programs.self_rag_scoring import (
 )
 from reflective_rag.programs.self_rag_settings import SelfRagControls, SelfRagSettings
 from reflective_rag.signatures.text import language_of, normalize
+from reflective_rag.signatures.types import Candidate as CandidateRecord
 from reflective_rag.signatures.types import Draft, Passage, Support
 from reflective_rag.signatures.wording import phrase
 
@@ -62,6 +63,22 @@ class Candidate:
         """The paper's score of a candidate."""
         return candidate_score(self.scores, weights, self.sequence)
 
+    def rank(self, weights: CriticWeights) -> tuple[int, float, bool]:
+        """What decides between candidates: the tier, the score, and of equals whether a reader can check a citation."""
+        return self.tier, self.score(weights), any(claim.citations for claim in self.checked.claims)
+
+    def record(self, weights: CriticWeights, *, chosen: bool) -> CandidateRecord:
+        """How the result shows it."""
+        return CandidateRecord(
+            passage_id=self.passage.id if self.passage else None,
+            answer=self.draft.answer,
+            relevance=self.scores.relevance,
+            support=self.support,
+            usefulness=self.grade,
+            score=round(self.score(weights), 6),
+            chosen=chosen,
+        )
+
     def share(self, weights: CriticWeights) -> float:
         """The critics' part of the score on 0..1."""
         return share_of_best(candidate_score(self.scores, weights), weights)
@@ -71,7 +88,7 @@ def best_of(candidates: Sequence[Candidate], weights: CriticWeights, *, closed_s
     """The best candidate: of the best tier there is, so that an unsupported answer always loses; then by score.
 
     With `closed_set` the scores of identical answers of that tier are added, and the best candidate of the answer that
-    wins is returned. Of equals the first.
+    wins is returned. Of equals one with a citation that can be checked, then the first.
     """
     top = max((c.tier for c in candidates), default=0)
     left = [c for c in candidates if c.tier == top]
@@ -81,7 +98,7 @@ def best_of(candidates: Sequence[Candidate], weights: CriticWeights, *, closed_s
         votes = pooled([c.draft.answer for c in left], [c.score(weights) for c in left])
         won = max(votes, key=votes.__getitem__)
         left = [c for c in left if normalize(c.draft.answer) == won]
-    return max(left, key=lambda c: c.score(weights))
+    return max(left, key=lambda c: c.rank(weights))
 
 
 def text_of(question: str, parts: Sequence[Candidate]) -> str:

@@ -141,6 +141,7 @@ def _grow(
     pairs = [(i, passage) for i, passages in enumerate(tries) for passage in passages]
     fresh = yield from _continue_each(program, state, growing, pairs)
     judged = yield from criticise(program, state, [c for _, c in fresh])
+    state.candidates += judged
     grown = []
     for i, beginning in enumerate(growing):
         grown += _grown(state, beginning, [c for (owner, _), c in zip(fresh, judged, strict=True) if owner == i])
@@ -150,7 +151,7 @@ def _grow(
 def _grown(state: SelfRagState, beginning: Beginning, sentences: Sequence[Candidate]) -> list[Beginning]:
     weights = state.controls.weights
     best: dict[str, Candidate] = {}
-    for sentence in sorted(sentences, key=lambda c: (c.tier, c.score(weights)), reverse=True):
+    for sentence in sorted(sentences, key=lambda c: c.rank(weights), reverse=True):
         best.setdefault(
             normalize(sentence.draft.answer), sentence
         )  # of the same sentence from two passages, the better

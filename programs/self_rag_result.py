@@ -12,6 +12,7 @@ from reflective_rag.programs.scoring import CONFLICT_FACTOR, SUPPORT_FACTOR
 from reflective_rag.programs.self_rag_candidates import Candidate, text_of, useless
 from reflective_rag.programs.self_rag_rules import needs_retrieval
 from reflective_rag.programs.self_rag_state import SelfRagState
+from reflective_rag.signatures.types import Candidate as CandidateRecord
 from reflective_rag.signatures.types import Contradiction, Passage, Result, StopReason, WarningCode
 
 _GOOD: frozenset[StopReason] = frozenset({"sufficient", "no_retrieval"})
@@ -59,8 +60,15 @@ def conclusion(state: SelfRagState, parts: Sequence[Candidate]) -> Result:
         retrieved_count=state.retrieved,
         relevant_count=state.relevant_count,
         candidate_count=state.made,
+        candidates=_candidates(state, parts),
         unparsed=state.unparsed,
     )
+
+
+def _candidates(state: SelfRagState, parts: Sequence[Candidate]) -> tuple[CandidateRecord, ...]:
+    made = [*state.candidates, *([state.alone] if state.alone else [])]
+    weights = state.controls.weights
+    return tuple(c.record(weights, chosen=any(c is part for part in parts)) for c in made)
 
 
 def _warn(

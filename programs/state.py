@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from reflective_rag.programs.gap_ledger import GapLedger
 from reflective_rag.programs.material import Reading
-from reflective_rag.programs.messages import ended
+from reflective_rag.programs.messages import Whole, ended
 from reflective_rag.programs.run_state import BUDGET_STOPS, RunState
 from reflective_rag.programs.scoring import IMPORTANT, assess, is_enough, made_progress
 from reflective_rag.programs.settings import LoopControls, ReflectiveSettings
@@ -89,7 +89,10 @@ class LoopState(RunState):
             reason = fallbacks[0].reason
             ours: dict[str, Phrase] = {UNREADABLE: "unreadable", NO_MODEL: "no_model"}
             shown = phrase(ours[reason], self.question) if reason in ours else reason
-            self.warn("model_degraded", f"{where} ({shown})")
+            if all(f.reason == NO_MODEL for f in fallbacks):
+                self.warn("model_degraded", Whole(phrase("no_model_for", self.question, where=where)))
+            else:
+                self.warn("model_degraded", f"{where} ({shown})")
 
     def gaps(self) -> list[Gap]:
         """What is missing, most important first: the critic's gaps, else one per requirement that is missing."""

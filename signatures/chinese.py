@@ -21,6 +21,22 @@ CHINESE: dict[str, str] = {
     "`{path}` holds no records. Expected JSON Lines: one JSON object a line, in UTF-8.": (
         "`{path}` 中没有任何记录，应为 JSON Lines：UTF-8 编码，每行一个 JSON 对象。"
     ),
+    "{n} line(s) of `{path}` cannot be used; the first {most} are:{lines}\nCorrect or remove these lines.": (
+        "`{path}` 中有 {n} 行无法使用，前 {most} 行是：{lines}\n请改正或删除这些行。"
+    ),
+    "{n} line(s) of `{path}` cannot be used:{lines}\nCorrect or remove these lines.": (
+        "`{path}` 中有 {n} 行无法使用：{lines}\n请改正或删除这些行。"
+    ),
+    "the corpus `{name}` is no JSON Lines file; index it first: `{command}`, and search `{address}`": (
+        "语料 `{name}` 不是 JSON Lines 文件；请先建立索引：`{command}`，再检索 `{address}`"
+    ),
+    "the corpus `{name}` is a folder; index it first: `{command}`, and search `{address}`": (
+        "语料 `{name}` 是文件夹；请先建立索引：`{command}`，再检索 `{address}`"
+    ),
+    "`--filter` expects `KEY=VALUE`, such as `page=3` or `year>=2020`, got {value}": (
+        "`--filter` 应为 `KEY=VALUE`，例如 `page=3` 或 `year>=2020`，得到的是 {value}"
+    ),
+    "no passage has {keys} to filter by; there are {known}": "没有段落带有可供筛选的 {keys}；可用的有：{known}",
     "the corpus {names} holds no passages at all; index some, or name another": (
         "语料 {names} 中没有任何段落；请先建立索引，或换一个语料"
     ),
@@ -56,6 +72,11 @@ CHINESE: dict[str, str] = {
     "`{name}` is for a language model, and this runs on rules: name a model with `--lm`, or leave it out": (
         "`{name}` 只对语言模型有效，而当前使用规则：请用 `--lm` 指定模型，或去掉该选项"
     ),
+    "`{name}` is n/a on rules: it needs a language model, name one with `--lm`": (
+        "`{name}` 无法使用规则运行：它需要语言模型，请用 `--lm` 指定"
+    ),
+    "the baseline `{name}` is n/a on rules: it needs a language model, name one with `--lm`, or put another system "
+    "first": "基线 `{name}` 无法使用规则运行：它需要语言模型，请用 `--lm` 指定，或把另一个系统放在首位",
     "`--today` expects a date such as {example}, got {value}": "`--today` 应为日期，例如 {example}，得到的是 {value}",
     "`--option` expects `name=value`, such as `theta=0.8`, got {value}": (
         "`--option` 应为 `name=value`，例如 `theta=0.8`，得到的是 {value}"

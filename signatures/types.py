@@ -351,7 +351,10 @@ class GapRecord(Frozen):
 
 
 class Round(Frozen):
-    """One turn of the loop: what was searched, what came new, how the evidence was judged, what was decided."""
+    """One turn of the loop: what was searched, what came new, how the evidence was judged, what was decided.
+
+    `assessment` and `decision` are None with programs that do not judge what they find (naive, always, react, agentic).
+    """
 
     number: int
     queries: tuple[str, ...]
@@ -365,6 +368,30 @@ class Round(Frozen):
     """The answer as it stood in this round, where one was written."""
     strips: tuple[Strip, ...] = ()
     """What was read of each passage longer than `passage_chars`, in order; the other passages were read whole."""
+
+
+class Candidate(Frozen):
+    """An answer that Self-RAG had to choose from, and its critics' verdicts (arXiv 2310.11511).
+
+    A verdict is None where it could not be read or was not asked for.
+    """
+
+    passage_id: str | None
+    """The only passage the answer was written from; None where the model answered alone."""
+    answer: str
+    """In a long answer one sentence of it."""
+    relevance: Score | None = None
+    """[IsREL]"""
+    support: Support | None = None
+    """[IsSUP], of the worst claim."""
+    usefulness: float | None = Field(default=None, ge=1.0, le=5.0)
+    """[IsUSE]"""
+    score: float
+    """The paper's weighted sum: −0.5..2.5 with its weights, and up to 1 more with `sequence_score`.
+
+    An answer that its passage carries wins over one that it does not, whatever the score."""
+    chosen: bool = False
+    """Whether the result's answer is, or holds, this one."""
 
 
 class PhaseUsage(Frozen):
@@ -412,6 +439,8 @@ class Result(Frozen):
     retrieved_count: int = 0
     relevant_count: int = 0
     candidate_count: int = 0
+    candidates: tuple[Candidate, ...] = ()
+    """What Self-RAG chose from, in the order written; empty with the other programs."""
     retrievals: int = 0
     unparsed: int = 0
     """Model replies, or parts of them, that could not be read."""

@@ -144,8 +144,8 @@ Phrase = Literal[
     "irrelevant", "unanswered", "not_supported", "contradicted", "usefulness", "from_memory", "explain_score",
     "missing", "explain_conflict", "explain_gap", "explain_fallback", "nobody", "explain_unread", "search_of",
     "crag", "crag_ungraded", "exact_duplicate", "near_duplicate", "inside_it", "tangential", "judged_irrelevant",
-    "beyond_max", "no_model", "no_strip", "not_named", "gap_covered", "gap_tried", "evidence_enough", "evidence_short",
-    "evidence_unjudged", "done_by_rules", "not_done", "rules_judged_too", "left_out",
+    "beyond_max", "no_model", "no_model_for", "no_strip", "not_named", "gap_covered", "gap_tried", "evidence_enough",
+    "evidence_short", "evidence_unjudged", "done_by_rules", "not_done", "rules_judged_too", "left_out",
 ]  # fmt: skip
 PHRASES: dict[Phrase, Words] = {
     "too_long": {"en": "longer than {limit} characters", "zh": "长度超过{limit}个字符"},
@@ -196,6 +196,10 @@ PHRASES: dict[Phrase, Words] = {
     "judged_irrelevant": {"en": "judged irrelevant", "zh": "被判定为不相关"},
     "beyond_max": {"en": "beyond max_passages", "zh": "超出 max_passages 的数量"},
     "no_model": {"en": "no language model is configured", "zh": "未配置语言模型"},
+    "no_model_for": {
+        "en": "Part of the work was given to a model, and no language model is configured ({where}).",
+        "zh": "部分工作指定由模型完成，但未配置语言模型（{where}）。",
+    },
     "no_strip": {"en": "none of its strips was kept", "zh": "其片段均未保留"},
     "not_named": {"en": "no longer named", "zh": "不再被指出"},
     "evidence_enough": {"en": "the evidence found by then was enough", "zh": "当时已找到的证据是充分的"},
@@ -231,6 +235,8 @@ WORDS: dict[str, Words] = {
     "stopped": {"en": "stopped", "zh": "停止原因"},
     "round": {"en": "round {}", "zh": "第 {} 轮"},
     "new": {"en": "{} → {} new passage(s)", "zh": "{} → 新增 {} 个段落"},
+    "candidate": {"en": "candidate", "zh": "候选"},
+    "chosen": {"en": "{} (chosen)", "zh": "{}（选用）"},
     "by": {"en": "by", "zh": "回答者"},
     "rules": {
         "en": "rules, without a language model: expect less than a model would give (name one with --lm)",
@@ -241,6 +247,7 @@ WORDS: dict[str, Words] = {
     "list": {"en": "; ", "zh": "；"},
     "comma": {"en": ", ", "zh": "，"},
     "page": {"en": "{}, page {}", "zh": "{}，第 {} 页"},
+    "file_date": {"en": "{} (file date)", "zh": "{}（文件日期）"},
     "brackets": {"en": "{} ({})", "zh": "{}（{}）"},
     "colon": {"en": "{}: {}", "zh": "{}：{}"},
     "started": {"en": "{} started", "zh": "{}开始"},

@@ -20,7 +20,9 @@ CHINESE = README.with_suffix(".zh.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 WRAPPED = [block for block in BLOCKS if "ReflectiveWrapper(" in block]
 COMMANDS = list(dict.fromkeys(re.findall(r"^reflective-rag .*$", f"{TEXT}\n{CHINESE}", re.MULTILINE)))
-CHINESE_BLOCKS = re.findall(r"```python\n(.*?)```", CHINESE, re.DOTALL)
+_ALL_CHINESE = re.findall(r"```python\n(.*?)```", CHINESE, re.DOTALL)
+INDEXED = [block for block in [*BLOCKS, *_ALL_CHINESE] if "open_retriever(" in block]
+CHINESE_BLOCKS = [block for block in _ALL_CHINESE if block not in INDEXED]
 
 
 def _reply(request: Any) -> str:
@@ -93,6 +95,23 @@ def test_each_wrapper_example_runs_as_written(block: str, capsys: pytest.Capture
     capsys.readouterr()
     assert names["result"].answer == "in about 1267"
     assert [citation.quote for citation in names["result"].citations] == ["Giotto was born in about 1267."]
+
+
+@pytest.mark.parametrize("block", INDEXED, ids=["en", "zh"])
+def test_the_example_over_an_index_runs_as_written(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program answers from an index of the reader's own, cites a window, and a filter finds chunks of a page."""
+    from tests.data.files.documents import write_pdf
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    lines = ("Every worker has 25 days of paid leave a year.", "员工每年有25天年假。")
+    write_pdf(tmp_path / "docs" / "leave.pdf", [("", ("Leave.",)), ("", lines)], bookmarks=False)
+    done = CliRunner().invoke(app, ["index", "docs", "--to", "local:my-index", "--embedder", "none"])
+    assert done.exit_code == 0, done.stderr
+    names: dict[str, Any] = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert [passage.id for passage in names["found"]] == ["docs/leave.pdf#1"]
+    assert {citation.passage_id for citation in names["result"].citations} == {"docs/leave.pdf@0"}
 
 
 @pytest.mark.parametrize("line", COMMANDS)

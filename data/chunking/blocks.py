@@ -90,6 +90,12 @@ def _without_gaps(text: str, blocks: Iterable[Block], start: int) -> Iterator[Bl
     yield from plain_blocks(text, position)
 
 
+def touched(marks: list[tuple[int, int]], start: int, end: int) -> list[int]:
+    """The values of the marks that `start:end` lies in, in order: the pages that a text stands on."""
+    first = at(marks, start)
+    return [*([] if first is None else [first]), *(value for offset, value in marks if start < offset < end)]
+
+
 def at(marks: list[tuple[int, int]], offset: int) -> int | None:
     """The value of the last mark (offset, value) at or before `offset`: the page that a character stands on."""
     index = bisect_right(marks, offset, key=lambda mark: mark[0])

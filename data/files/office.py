@@ -16,6 +16,10 @@ MAX_UNPACKED = 1 << 30
 _HEADING = re.compile(r"(?:heading|标题)\s*(\d)$", re.IGNORECASE)
 
 
+TEMPLATES = ("2013-12-23T23:15:00", "2013-01-27T09:14:16", "2013-01-27T09:15:58")
+"""When the templates of python-docx and python-pptx were made: a file written with them has no date of its own."""
+
+
 class _Writer:
     """Puts blocks under one another, a blank line between them."""
 
@@ -34,7 +38,8 @@ class _Writer:
         self.length += len(text) + 2
 
     def document(self, about: Any, pages: list[tuple[int, int]]) -> Document:
-        published = as_date(about.modified) or as_date(about.created)
+        days = (day for day in (about.modified, about.created) if day and day.isoformat()[:19] not in TEMPLATES)
+        published = next(filter(None, map(as_date, days)), None)
         title = (about.title or "").strip()
         if title in ("PowerPoint Presentation", "PowerPoint 演示文稿", "Word Document"):  # nobody chose these
             title = ""

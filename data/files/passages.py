@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reflective_rag.data.chunking import ChunkSizes, chunked, plain_blocks, size
-from reflective_rag.data.chunking.blocks import at
+from reflective_rag.data.chunking.blocks import at, touched
 from reflective_rag.data.files.document import Document
 from reflective_rag.data.retrieval.windows import Window
 from reflective_rag.signatures.types import Passage
@@ -18,8 +18,9 @@ STEP = " › "
 def document_passages(document: Document, source: str, sizes: ChunkSizes) -> Iterator[Passage]:
     """The chunks of a document. The title is that of the document and the headings, so that both are searched.
 
-    Metadata: `headings` (the path), `page` (where the chunk begins), `start` and `end` (offsets into the text of the
-    document), `date_from` (see `DateFrom`), and the window to read, see `reflective_rag.data.retrieval.windows`.
+    Metadata: `headings` (the path under the title, joined by `STEP`), `page` (a number, or a list where the chunk runs
+    over several pages; a filter matches any of them), `start` and `end` (offsets into the text of the document),
+    `date_from` (see `DateFrom`), and the window to read, see `reflective_rag.data.retrieval.windows`.
     """
     windows: dict[int, Window] = {}
     for number, chunk in enumerate(chunked(document.text, document.blocks, sizes)):
@@ -30,8 +31,8 @@ def document_passages(document: Document, source: str, sizes: ChunkSizes) -> Ite
         metadata: dict[str, Any] = {"start": chunk.start, "end": chunk.end, "date_from": document.date_from}
         if headings:
             metadata["headings"] = STEP.join(headings)
-        if (page := at(document.pages, chunk.start)) is not None:
-            metadata["page"] = page
+        if pages := touched(document.pages, chunk.start, chunk.end):
+            metadata["page"] = pages if len(pages) > 1 else pages[0]
         yield Passage(
             id=f"{source}#{number + 1}",
             text=document.text[chunk.start : chunk.end],

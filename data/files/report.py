@@ -73,11 +73,13 @@ class IndexReport:
         }
 
     def lines(self, most: int = 5) -> list[str]:
-        """What is gone, and the skipped, for people: a line a reason, with the first places."""
+        """What is gone, renamed and skipped, for people: a line a reason, with the first places."""
         found = []
         if self.gone:
             shown = ", ".join(self.gone[:most]) + (", …" if self.files_removed > most else "")
             found.append(f"removed {self.files_removed} file(s) that are gone: {shown}")
+        if self.renamed:
+            found.append(f"renamed {self.renamed}: an id that stands for another text already; theirs is `id~key`")
         for reason, group in sorted(self.skipped.items(), key=lambda item: -item[1].count):
             shown = ", ".join(group.places[:most]) + (", …" if group.count > most else "")
             found.append(f"skipped {group.count}: {reason}: {shown}")

@@ -13,7 +13,7 @@ from reflective_rag.data.files.rows import Rows, csv_rows, dataset_rows, jsonl_r
 from reflective_rag.signatures.errors import ConfigError, DataError
 
 DATASETS = "datasets:"
-CONVERSION = 1
+CONVERSION = 2
 """Raised when readers or chunking give other passages for the same file, so that every file is read again."""
 Skip = Callable[[str, str], None]
 

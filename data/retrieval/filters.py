@@ -6,7 +6,8 @@
 {"lang": "en", "year": {">": 2020, "<": 2025}}
 
 `id`, `source` and `published` are the passage's own fields, every other name is a key of its `metadata`. A passage
-without the key is not found; a list in the metadata counts as each of its elements. Texts are compared by code point,
+without the key is not found (where none has it, an index on disk logs the keys that there are); a list in the metadata
+counts as each of its elements. Texts are compared by code point,
 so dates in metadata compare rightly where they are written YYYY-MM-DD.
 """
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 import weakref
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence, Sized
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from reflective_rag.data.retrieval.ann import Ann, VectorIndex, ann_from
 from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods, checked_query
 from reflective_rag.data.retrieval.cache import CachingEmbedder, VectorCache
 from reflective_rag.data.retrieval.embedders import Embedder, recorded_embedder
-from reflective_rag.data.retrieval.filters import Filters, parse_filters
+from reflective_rag.data.retrieval.filters import OWN_FIELDS, Condition, Filters, parse_filters
 from reflective_rag.data.retrieval.fusion import reciprocal_rank_fusion
 from reflective_rag.data.retrieval.rows import analyze, embedding_text, to_passage, to_row
 from reflective_rag.data.retrieval.store import LanceStore
@@ -22,10 +23,13 @@ from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.signatures.errors import DataError
 from reflective_rag.signatures.types import Passage
 
+logger = logging.getLogger(__name__)
+
 VECTOR_TOP_K = 10
 KEYWORD_TOP_K = 5
 WRITE_BATCH = 2048
 """Passages a write: some megabytes of memory; smaller ones make more files, through which every write must look."""
+KEYS_SAMPLE = 1_000
 RECALL_SAMPLE = 50
 """Stored vectors that the recall of an approximate index is measured on."""
 
@@ -74,6 +78,13 @@ class LanceRetriever(RetrieverMethods):
         words = analyze(query)
         if not words:
             return []
+        found = self._best(query, words, k, conditions)
+        if not found and (missing := self._missing(conditions)):
+            known = ", ".join(self.filter_keys())
+            logger.warning("no passage of %s has %s to filter by; there are %s", self._address, missing, known)
+        return found
+
+    def _best(self, query: str, words: str, k: int, conditions: Sequence[Condition]) -> list[Passage]:
         store, embedder = self._open()
         n = max(k, self._keyword_top_k)
         if embedder is None:
@@ -117,6 +128,18 @@ class LanceRetriever(RetrieverMethods):
     def count(self) -> int:
         """How many passages are stored."""
         return self._open().store.count()
+
+    def filter_keys(self) -> list[str]:
+        """What can be filtered by: the passage's own fields, and the keys of the metadata of the first 1,000."""
+        return [*OWN_FIELDS, *self._open().store.metadata_keys(KEYS_SAMPLE)]
+
+    def missing_keys(self, filters: Filters) -> list[str]:
+        """The keys of `filters` that no passage has. Raises as `parse_filters`."""
+        return self._missing(parse_filters(filters))
+
+    def _missing(self, conditions: Sequence[Condition]) -> list[str]:
+        store = self._open().store
+        return list(dict.fromkeys(c.field for c in conditions if not c.own and not store.any_with(c)))
 
     def vector_index(self, sample: int = RECALL_SAMPLE) -> VectorIndex | None:
         """How dense search goes, with the recall of an approximate one measured on `sample` stored vectors.

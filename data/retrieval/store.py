@@ -173,6 +173,18 @@ class LanceStore:
         with self._readable():
             return describe(self._table, self._ann_from is None, sample)
 
+    def any_with(self, condition: Condition) -> bool:
+        """Whether some passage may have what is filtered by: the key of its metadata occurs."""
+        with self._readable():
+            return bool(self._table.count_rows(where(condition._replace(operator="==", values=condition.values[:1]))))
+
+    def metadata_keys(self, most: int) -> list[str]:
+        """The keys of the metadata of the first `most` passages that can be filtered by, by name."""
+        with self._readable():
+            found = self._table.search().select(["metadata"]).limit(most).to_arrow().to_pylist()
+        values = [pair for row in found for pair in json.loads(row["metadata"]).items()]
+        return sorted({key for key, value in values if isinstance(value, str | int | float | list)})
+
     def by_words(self, words: str, n: int, conditions: Sequence[Condition] = ()) -> list[Hit]:
         """The best `n` by BM25 for words that went through `rows.analyze`."""
         import lancedb.query

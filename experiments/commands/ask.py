@@ -35,6 +35,14 @@ def _day(text: str | None) -> date | None:
 
 
 Today = Annotated[str | None, typer.Option("--today", metavar="DATE", help="The date that “now” means.")]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="KEY=VALUE",
+        help="Search only passages with this metadata, such as `page=3`, `published>=2024-01-01`. Repeatable.",
+    ),
+]
 Stream = Annotated[bool, typer.Option("--stream", help="Tell every step while it happens; JSON Lines with --json.")]
 
 
@@ -43,6 +51,7 @@ def command(
     program: options.Program = None,
     artifact: options.Artifact = None,
     corpus: options.Corpus = None,
+    filters: Filters = None,
     embedder: options.Embedder = "auto",
     k: options.K = None,
     preset: Preset = None,
@@ -70,6 +79,7 @@ def command(
     from reflective_rag.experiments.calibration_notes import corpus_note
     from reflective_rag.experiments.console import only_results, progress_bar, speak
     from reflective_rag.experiments.corpora import open_search, search_note
+    from reflective_rag.experiments.filtering import FilteredRetriever, parse_filter_words
     from reflective_rag.experiments.models import asking, model_named, open_model
     from reflective_rag.experiments.systems import parse_options, pick_system
     from reflective_rag.programs.module import check_question
@@ -77,6 +87,7 @@ def command(
     speak(_spoken(question))
     check_question(question)
     chosen = parse_options(option, k=k, preset=preset, mode=mode)
+    wanted = parse_filter_words(filters)
     stdout = sys.stdout
     with only_results():
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
@@ -85,6 +96,7 @@ def command(
             indexing = partial(bar, "indexing passages")
             search = open_search(corpus or ["sample"], embedder=embedder, progress=indexing)
         with search, asking(model):
+            search = FilteredRetriever(search, wanted) if wanted else search
             system.searching(search)
             asked = model_named(system.program, model)
             calibrated = corpus_note(system.program, search)

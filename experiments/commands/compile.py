@@ -165,6 +165,7 @@ def _print_outcome(document: dict[str, Any]) -> None:
         out.print(f"spent ${document['dollars']:.4f}")
     if spent := document["spent"]:
         out.print(_spent(spent), markup=False)
-    out.print(f"artefact {document['artifact']}", markup=False)
+    older = " (replaced the artefact that was there)" if document["replaced"] else ""
+    out.print(f"artefact {document['artifact']}{older}", markup=False)
     if document["run_id"]:
         out.print(f"MLflow run {document['run_id']}")

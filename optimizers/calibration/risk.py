@@ -61,7 +61,7 @@ def feasible(n: int, alpha: float, delta: float) -> Feasibility:
     ok = n >= least
     message = (
         f"a risk of {alpha:.2g} at confidence {1 - delta:.2g} needs at least {least} answered labels without an error"
-        + ("" if ok else f"; with {n} the lowest that can be shown is {_up(lowest)}")
+        + ("" if ok else f"; {n} labels show no risk below {_up(lowest)}, even if all are right")
     )
     return Feasibility(ok, least, lowest, message)
 

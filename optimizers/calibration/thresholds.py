@@ -87,11 +87,11 @@ def _with(wanted: RiskThreshold, chosen: Threshold, questions: int, observed: fl
 
 
 def _cannot(risk: float, labels: int, find: Callable[[float], Threshold | None], questions: int) -> str:
-    """“A risk of 5 % cannot be met with 60 labels; the lowest is 11 % at coverage .4”: the lowest that is found."""
+    """“A risk of 5 % cannot be met with 60 labels; these answers reach 11 % at coverage .4”: the lowest found."""
     text = f"a risk of {_percent(risk)} % cannot be met with {labels} labels"
     for alpha in _PERCENT:
         if alpha > risk and (lowest := find(alpha)):
-            return f"{text}; the lowest is {_percent(alpha)} % at coverage {lowest.answered / questions:.2f}"
+            return f"{text}; these answers meet {_percent(alpha)} % at coverage {lowest.answered / questions:.2f}"
     return f"{text}, nor can any other"
 
 

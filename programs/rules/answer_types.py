@@ -46,6 +46,14 @@ _LOCATIVE = late_pattern(
     re.IGNORECASE,
 )
 """What stands before a place that something is said to be in; a person who opens a sentence has none of it."""
+_DONE_BY = late_pattern(r"\b[a-z]{3,}(?:ed|[wv]n|un|ld|ght)\s+by\s+$")
+"""What stands before the one who does something, who is no place."""
+_LIES_IN = late_pattern(r"\b(?:is|are|was|were|located|based|situated|lies|lie)\s+in\s+(?:the\s+)?$")
+_COUNT_ASKED = late_pattern(r"\bhow\s+many\s+([a-z]+)", re.IGNORECASE)
+_COUNTS_ELSE = late_pattern(
+    r"\s*-?(times|seconds|minutes|hours|days|weeks|months|years|euros|dollars|percent)\b", re.IGNORECASE
+)
+"""What a number counts that is not what "how many" asks for."""
 _BORN_TO = late_pattern(r"\b(?:born|married|engaged|related|given)\s+(?:\w+\s+)?(?:to|of|by)\s+$", re.IGNORECASE)
 _EVENT_PLACE = late_pattern(
     r"\b(?:born|birth|birthplace|die[ds]?|death|buried|live[ds]?|grow|grew|raised|located|situated|held|take\s+place|took\s+place|happen\w*|base[ds]?)\b",
@@ -60,7 +68,7 @@ _PERCENT_ASKED = late_pattern(
     re.IGNORECASE,
 )
 _MONEY_ASKED = late_pattern(
-    r"\bhow\s+much\s+(?:money|did\s+(?:it|the\s+\w+)\s+cost|does\s+\w+\s+cost|is\s+it\s+worth)\b|\bwhat\s+(?:is|was|were)\s+the\s+(?:\w+\s+)?"
+    r"\bhow\s+much\s+(?:money|(?:is|are|was|were)\s+(?:the|a|an)\s+(?:[a-z-]+\s+)?(?:course|ticket|tickets|fee|fees|rent|membership|entry|admission|room|meal|fare|subscription|deposit)|did\s+(?:it|the\s+\w+)\s+cost|does\s+\w+\s+cost|is\s+it\s+worth)\b|\bwhat\s+(?:is|was|were)\s+the\s+(?:\w+\s+)?"
     r"(?:price|cost|budget|salary|revenue|box\s+office)\b|多少钱|票房|售价|价格是多少|营收",
     re.IGNORECASE,
 )
@@ -92,7 +100,7 @@ _COUNTED = late_pattern(
     r"\bhow\s+many\b|几[个名位次种座所家部本条只支]|多少[个名位次种座所家部本条只支人]", re.IGNORECASE
 )
 _UNIT_ASKED_ZH = late_pattern(
-    r"(?:多少|几)(名|位|人|岁|米|公里|千米|吨|公斤|元|年|天|次|座|所|家|部|本|条|种|届|层|分钟|小时)"
+    r"(?:多少|几)(名|位|人|岁|米|公里|千米|吨|公斤|元|年|天|次|座|所|家|部|本|条|种|届|层|分钟|小时|片|粒|颗|杯|瓶|袋|勺|滴|支)"
 )
 _SAME_UNIT = {"名": "名人位", "位": "名人位", "人": "人名位", "元": "元", "岁": "岁", "年": "年"}
 
@@ -113,7 +121,7 @@ def fits_type(question: Question, text: str, span: Span) -> bool:
         return True
     match question.kind:
         case "person":
-            return _fits_person(question, span)
+            return _fits_person(question, span) and _LIES_IN.search(before) is None
         case "place":
             return _fits_place(question, span, before)
         case "number":
@@ -158,6 +166,8 @@ def _fits_place(question: Question, span: Span, before: str) -> bool:
         if _COUNTRY_ZH.search(question.text):
             return not (len(span.text) > 2 and span.text[-1] in "省市县区镇乡村路街道府")
         return not (_CITY_ZH.search(question.text) and span.text[-1] in "国洲河山路江海" and len(span.text) > 1)
+    if _DONE_BY.search(before) and span.kind == "name":
+        return False
     if not _EVENT_PLACE.search(question.text):
         return True
     return _LOCATIVE.search(before) is not None and _BORN_TO.search(before) is None
@@ -171,6 +181,8 @@ def _fits_number(question: Question, span: Span, after: str) -> bool:
         return _MONEY.search(span.text + after[:10]) is not None and not percent
     if _COUNTED.search(question.text) and percent:
         return False
+    if (counted := _COUNT_ASKED.search(question.text)) and (other := _COUNTS_ELSE.match(after)):
+        return other.group(1)[:4].lower() == counted.group(1)[:4].lower()
     for asked, dimensions in _DIMENSIONS:
         if asked.search(question.text):
             known = UNITS.get(span.unit)

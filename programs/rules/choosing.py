@@ -8,7 +8,7 @@ from reflective_rag.programs.rules.evidence import Evidence, Line, Page, core_ti
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.page_about import page_about
 from reflective_rag.programs.rules.units import UNITS
-from reflective_rag.programs.rules.values import Span, amount, dates, numbers
+from reflective_rag.programs.rules.values import Span, dates, numbers, worded_amount
 from reflective_rag.programs.rules.words import (
     AGE_EN,
     AGE_ZH,
@@ -123,7 +123,7 @@ def _amounts(lines: Sequence[Line]) -> dict[object, float]:
     dimensions: dict[object, float] = {}
     for line in lines:
         for span in numbers(line.text):
-            if (value := amount(span)) is not None:
+            if (value := worded_amount(span)) is not None:
                 dimension, factor = unit = UNITS.get(span.unit, (span.unit, 1.0))
                 units.setdefault(unit, value)
                 dimensions.setdefault(dimension, value * factor)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from reflective_rag.programs.rules.matching import fold, has_cjk, segmenter, stem
+from reflective_rag.programs.rules.units import UNITS
 from reflective_rag.programs.rules.values import Span
 from reflective_rag.programs.rules.words import NUMBER_WORDS, STOP_EN, STOP_ZH
 from reflective_rag.signatures.patterns import late_pattern
@@ -51,7 +52,8 @@ def contrasts(question: str, text: str, spans: Sequence[Span]) -> list[float]:
     """
     units: dict[str, list[Span]] = {}
     for span in spans:
-        units.setdefault(f"{span.kind} {stem(span.unit)}", []).append(span)
+        dimension = UNITS.get(span.unit, ("", 1.0))[0]
+        units.setdefault(f"{span.kind} {'time' if dimension == 'time' else stem(span.unit)}", []).append(span)
     found = {span: value for group in units.values() for span, value in _against(question, text, group)}
     return [found[span] for span in spans]
 

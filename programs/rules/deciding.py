@@ -4,11 +4,14 @@ import re
 
 from reflective_rag.programs.rules.denial import denied
 from reflective_rag.programs.rules.direction import turned_round
-from reflective_rag.programs.rules.evidence import Evidence, Page, merge
+from reflective_rag.programs.rules.evidence import Evidence, Line, Page, merge
 from reflective_rag.programs.rules.matching import fold, has_cjk, prepare, stem
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.negation import negated
+from reflective_rag.programs.rules.opening import asks_open_day, open_on
+from reflective_rag.programs.rules.opposites import opposed
 from reflective_rag.programs.rules.page_about import page_about
+from reflective_rag.programs.rules.permission import asks_permission, clause_of, permitted
 from reflective_rag.programs.rules.than import more_than
 from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.types import Draft
@@ -17,6 +20,8 @@ _SAME = re.compile(r"\b(?:same|both)\b|同一|相同|都是|均为|都", re.IGNO
 _SAME_STRICT = re.compile(r"\bsame\b|同一|相同", re.IGNORECASE)
 _ASKING_ZH = late_pattern(r"是否|有没有|是不是|会不会|能不能")
 
+OPPOSITE = 0.3
+"""Added for a sentence that holds the opposite of a word of the question: closed to trucks, where open is asked."""
 
 _YES_NO = {
     "yes": True,
@@ -51,6 +56,8 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
     yes, no = ("是", "否") if question.language == "zh" else ("yes", "no")
     if (than := more_than(evidence)) is not None:
         return Draft(answer="" if than.holds is None else yes if than.holds else no, cited=than.cited), than.coverage
+    if (told := _told(evidence)) is not None:
+        return told
     subjects = question.entities[:2]
     if len(subjects) == 2 and _SAME.search(question.text):
         pages = [page_about(evidence, subject) for subject in subjects]
@@ -68,7 +75,7 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
     line = max(
         (line for page in evidence.pages for line in page.lines),
         # "It is not open to trucks" decides more than the sentence before it that holds the name.
-        key=lambda each: evidence.coverage(each.context) + evidence.coverage(each.own, said),
+        key=lambda each: evidence.coverage(each.context) + _of_itself(evidence, each, said),
         default=None,
     )
     if line is None or _unknown(evidence, evidence.pages[line.page]):
@@ -80,8 +87,30 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
         return Draft(answer=""), 0.0
     if turned_round(question.text, line.text):
         return Draft(answer=no, cited=(evidence.pages[line.page].passage.id,)), coverage
-    flipped = bool(denial) or negated(line.text) != negated(question.text)
+    spoken = clause_of(question.text, line.text) if asks_permission(question) else line.text
+    unlike = negated(spoken) != negated(question.text)
+    flipped = bool(denial) or unlike != bool(opposed(question.text, line.text))
     return Draft(answer=no if flipped else yes, cited=(evidence.pages[line.page].passage.id,)), coverage
+
+
+def _of_itself(evidence: Evidence, line: Line, said: list[bool]) -> float:
+    """What a sentence itself holds of what is asked; the opposite of a word of the question counts as that word."""
+    own = evidence.coverage(line.own, said)
+    return own + OPPOSITE if own and opposed(evidence.question.text, line.text) else own
+
+
+def _told(evidence: Evidence) -> tuple[Draft, float] | None:
+    """What a clause says of the asked day or permission; empty where it holds for some or sometimes only."""
+    question = evidence.question
+    yes, no = ("是", "否") if question.language == "zh" else ("yes", "no")
+    if asks_open_day(question) and (day := open_on(evidence)) is not None:
+        return Draft(answer=yes if day[0] else no, cited=(day[1].passage.id,)), 1.0
+    if asks_permission(question) and (said := permitted(evidence)) is not None:
+        verdict, page, coverage = said
+        if verdict == "unclear":
+            return Draft(answer=""), coverage
+        return Draft(answer=yes if verdict == "yes" else no, cited=(page.passage.id,)), max(coverage, 0.5)
+    return None
 
 
 def _unknown(evidence: Evidence, page: Page) -> bool:

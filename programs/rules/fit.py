@@ -49,6 +49,13 @@ _PEOPLE_ASKED = late_pattern(r"\bpopulation\b|\bhow many people\b|人口|多少�
 _OBJECT_ZH = late_pattern(r"什么[？?\s]*$")
 _WORKS_ZH = frozenset("小说 电影 歌曲 歌 书 著作 作品 专辑 电视剧 节目 文章 论文 诗 剧本 戏剧 漫画 杂志".split())
 """What Chinese puts in 《》."""
+MOST = 0.8
+"""Bonus of the upper bound where that is asked for: no more than four, 每天最高四十元."""
+_MOST_ASKED = late_pattern(r"\b(?:at\s+most|maximum|max|no\s+more\s+than)\b|最多|最高|至多|上限", re.IGNORECASE)
+_MOST = late_pattern(
+    r"\b(?:no(?:t)?\s+more\s+than|at\s+most|up\s+to|maximum(?:\s+(?:of|is))?|not\s+exceed)\s*$|(?:不超过|不得超过|最多|最高|至多|上限)为?$",
+    re.IGNORECASE,
+)
 _HOW_MUCH = late_pattern(r"\bhow much\b", re.IGNORECASE)
 _HOW_MANY = late_pattern(r"\bhow many\b", re.IGNORECASE)
 
@@ -69,6 +76,7 @@ def fit(question: Question, text: str, span: Span, title: str = "") -> float:
         value -= OPENING
     if question.kind == "number":
         value += _unit(question, span, after)
+        value += MOST if _MOST_ASKED.search(question.text) and _MOST.search(before) else 0.0
     elif question.kind == "time":
         value += _life(question, before, after) + (CUE if re.search(r"\d{4}.*[a-z月]|[a-z].*\d{4}", span.text) else 0.0)
     elif question.expected:

@@ -14,11 +14,14 @@ from reflective_rag.programs.rules.phrases import causes, phrases, slots, whole_
 from reflective_rag.programs.rules.places import asks_where, places
 from reflective_rag.programs.rules.quantities import amounts
 from reflective_rag.programs.rules.question import Question
+from reflective_rag.programs.rules.routine import routines
 from reflective_rag.programs.rules.values import Span, dates
 from reflective_rag.signatures.patterns import late_pattern
 
 _YEAR_ONLY = re.compile(r"\b(?:what|which)\s+year\b|哪一?年|年份|几几年", re.IGNORECASE)
 
+_DISCOUNT_ASKED = late_pattern(r"(?:几|多少)折")
+_DISCOUNT = late_pattern(r"(?:[一二三四五六七八九]{1,2}|\d(?:\.\d)?)折")
 _WITH_WHAT = late_pattern(
     r"^\W*what\b.*\bwith\s*\?*\s*$|用什么(?:来|进行)?(?P<verb>[㐀-鿿]{2,4})[？?]?$", re.IGNORECASE
 )
@@ -59,6 +62,8 @@ def _by_kind(question: Question, text: str) -> list[Span]:
         case "time":
             return _times(question, text)
         case "number":
+            if _DISCOUNT_ASKED.search(question.text):
+                return [Span(m.group(), m.start(), m.end(), "number", "折") for m in _DISCOUNT.finditer(text)]
             often = list(frequencies(text)) if "多久" in question.text else []
             return amounts(question.text, text) + often
         case "person":
@@ -95,7 +100,7 @@ def _times(question: Question, text: str) -> list[Span]:
     """Dates and times of day; for "which year" only the year of a date (with 年 in Chinese)."""
     if asks_clock(question.text):
         return list(clocks(text))
-    found = dates(text)
+    found = dates(text) or routines(question.text, text)
     if not _YEAR_ONLY.search(question.text):
         return [*found, *clocks(text)] if prefers_clock(question.text) or not found else found
     return [

@@ -23,7 +23,7 @@ _PAIRS_EN = (
     (r"higher|taller", r"lower|shorter"),
     (r"older|earlier", r"younger|newer|later"),
     (r"more", r"fewer|less"),
-    (r"open(?:s|ed|ing)?", r"clos(?:e|es|ed|ing|ure)"),
+    (r"open(?:s|ed|ing)?", r"clos(?:e|es|ed|ing|ure)|shut"),
     (r"began|begins?|begun|start(?:s|ed)?", r"end(?:s|ed)|finish(?:es|ed)?|ceas(?:e|es|ed)"),
     (r"won|wins?|winner", r"lost|loses?|loser|defeated\s+by"),
     (r"allow(?:s|ed)?|permit(?:s|ted)?|legal", r"forbid(?:s|den)?|ban(?:s|ned)|prohibit(?:s|ed)?|illegal"),

@@ -86,7 +86,13 @@ def _places_zh(text: str) -> list[Span]:
             if at + len(word) <= start or at > end:
                 continue
             if at < start or (
-                at == end and (tag in _NOMINAL or word in _SIDES or (word == "的" and end > start))
+                at == end
+                and (
+                    tag in _NOMINAL
+                    or (at == start and word[0] in "每各")
+                    or word in _SIDES
+                    or (word == "的" and end > start)
+                )
             ):  # 半在: the segmenter has drawn the preposition to the word before
                 end = at + len(word)
             else:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from reflective_rag.programs.rules.answer_types import fits_type
 from reflective_rag.programs.rules.asked_side import answers_zh, right_side, wrong_side
+from reflective_rag.programs.rules.changes import gone_by
 from reflective_rag.programs.rules.clock import clock_fit
 from reflective_rag.programs.rules.conditions import unasked
 from reflective_rag.programs.rules.contrast import contrasts
@@ -15,6 +16,7 @@ from reflective_rag.programs.rules.offers import offers
 from reflective_rag.programs.rules.phrases import WORDS
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.refuting import refuted
+from reflective_rag.programs.rules.selling import sale
 from reflective_rag.programs.rules.subjects import doer_before, subject
 from reflective_rag.programs.rules.tenure import held_once
 from reflective_rag.programs.rules.values import Span
@@ -33,11 +35,20 @@ ENTITY_PULL = 0.35
 _VALUES = frozenset(("number", "clock"))
 """Kinds of span of which one sentence often holds several, each for another case."""
 
+_PARTED = late_pattern(r"[;；]")
+"""What parts a sentence in statements about different things, each with its date."""
 _TYPED = frozenset(("number", "time", "place"))
 _TAIL = late_pattern(r"[㐀-䶿一-鿿]{1,3}(?=[，。；！？\s]|$)")
 """The last word of a list, cut in two by the segmenter: 收据、订单号和原|包装."""
 
-_LIST = late_pattern(r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*(?:(?:the|an?|your|his|her|its|their)\s+)?")
+_LIST = late_pattern(
+    r"\s*(?:、|和|与|及|以及|,\s*and|,|and|&|；|;)\s*(?:(?:the|an?|your|his|her|its|their)\s+(?:(?:\w+\s+)?(?:brother|sister|wife|husband|son|daughter|father|mother|cousin|friend|partner|colleague)\s+)?)?"
+)
+_FOUNDERS = late_pattern(
+    r"\bwho\s+(?:co-?)?(?:founded|established|started|set\s+up)\b|谁[^，。]{0,4}(?:创办|创立|创建)|(?:创办|创立)[^，。]{0,4}谁",
+    re.IGNORECASE,
+)
+"""Questions that two names often answer, although they ask for one."""
 PLURAL = late_pattern(
     r"哪些|哪几|哪两|分别|两种|几种|例子|有谁|都是?有|(?:需要?|包括|包含|提供|携带|提交|准备)[^，。]{0,4}什么|\bwhat are\b|\bwhich two\b|\bwho (?:are|were)\b"
     r"|\b(?:which|what)\s+(?:[a-z]+\s+)?[a-z]{2,}[^\Ws]s\s+(?:are|do|can|must|should|have|were|did)\b|\b(?:which|what)\s+colou?rs\b"
@@ -75,12 +86,19 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     fitting = [s for s in fitting if not refuted(question, line.text, s.start, s.end)]
     fitting = [s for s in fitting if not wrong_side(question, line.text, s.start, s.end)]
     fitting = [s for s in fitting if not held_once(question, line.text, s.start, s.end)]
-    values = [span for span in fitting if span.kind in _VALUES]
+    parted = question.kind == "time" and _PARTED.search(line.text) is not None
+    values = [span for span in fitting if span.kind in _VALUES or (parted and span.kind == "date")]
     against = dict(zip(values, contrasts(question.text, line.text, values), strict=True))
+    gone = gone_by(question, line.text, fitting)
     apart = unasked(question.text, line.text) if question.kind in _TYPED else 0.0
     for span in fitting:
         score = apart + _nearness(span, positions, question, line.text) + fit(question, line.text, span, title)
-        score += against.get(span, 0.0) + (clock_fit(question.text, line.text, span) if span.kind == "clock" else 0.0)
+        score += (
+            gone.get(span, 0.0)
+            + against.get(span, 0.0)
+            + (clock_fit(question.text, line.text, span) if span.kind == "clock" else 0.0)
+        )
+        score += sale(question, line.text, span)
         score += KIND if right_side(question, line.text, span.start, span.end) else 0.0
         found.append(Candidate(span.text, line.page, line.start + span.start, line.start + span.end, score))
     if question.kind == "person" and (who := subject(evidence, line)) and not _from_question(question, who[1].text):
@@ -92,6 +110,8 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     found.sort(key=lambda c: (-c.score, c.start))
     if found and PLURAL.search(question.text):
         found[0] = _with_list(found[0], line, spans)
+    elif found and question.kind == "person" and found[0].start >= line.start and _FOUNDERS.search(question.text):
+        found[0] = _with_list(found[0], line, [span for span in fitting if span.kind in ("person", "name")])
     return found
 
 

@@ -76,6 +76,13 @@ SYNONYMS_ZH = tuple(
         "举办 举行 召开",
         "职业 职务",
         "首席执行官 行政总裁 ceo",
+        "星期一 周一 礼拜一",
+        "星期二 周二 礼拜二",
+        "星期三 周三 礼拜三",
+        "星期四 周四 礼拜四",
+        "星期五 周五 礼拜五",
+        "星期六 周六 礼拜六",
+        "星期日 星期天 周日 周天 礼拜天 礼拜日",
     )
 )
 """Groups of Chinese words of which any one stands for the others."""

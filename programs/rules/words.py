@@ -109,7 +109,7 @@ BODIES_EN = frozenset(
 """English words in names of bodies, places and prizes: a name that holds one is no person."""
 
 SMALLER_EN = frozenset(
-    "older earlier earliest oldest first before smaller smallest fewer fewest less least lower lowest shorter shortest lighter".split()
+    "older earlier earliest oldest first before smaller smallest fewer fewest less least lower lowest shorter shortest lighter cheaper cheapest".split()
 )
 LARGER_EN = frozenset(
     """younger later latest youngest last after recent recently larger largest bigger biggest more most higher highest longer longest taller tallest
@@ -140,6 +140,7 @@ SMALLER_ZH = (
     "较短",
     "更矮",
     "更轻",
+    "便宜",
 )
 LARGER_ZH = (
     "更晚",

@@ -144,6 +144,15 @@ def test_the_same_recipe_compiles_to_the_same_program(workplace: Path) -> None:
     assert Path("a/program.json").read_bytes() == Path("b/program.json").read_bytes()
 
 
+def test_a_second_compile_into_a_folder_says_that_it_replaced(workplace: Path) -> None:
+    """The older artefact is gone, and the last lines tell."""
+    recipe = write_recipe(workplace)
+    first, second = (run("compile", recipe, "--out", "art") for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert "replaced" not in first.stdout
+    assert "(replaced the artefact that was there)" in second.stdout
+
+
 @pytest.mark.parametrize("strategy", ["none", "bootstrap", "mipro"])
 def test_strategies_on_a_model(workplace: Path, monkeypatch: pytest.MonkeyPatch, strategy: str) -> None:
     """Each strategy ends in an artefact that names the model."""

@@ -23,7 +23,7 @@ from reflective_rag.programs.artefacts import load_program, read_manifest
 from reflective_rag.programs.lm import resolve
 from reflective_rag.programs.lm.recording import Recording
 from reflective_rag.programs.lm.resolve import Model
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.signatures.errors import ConfigError, DataError
 from tests.experiments.helpers import FACTS, knowing, records, run, run_json, write_jsonl, write_recipe
 from tests.fakes import FakeLM, chat_reply, fake_lm, prompt_text
 
@@ -425,6 +425,20 @@ def test_a_run_is_found_by_name_folder_and_mlflow_run(stopped: str) -> None:
     assert [find_run(name).name for name in (stopped, str(found.folder), "0123abcd")] == [stopped] * 3
     done = run("compile", "--resume", stopped[:-1] + "z")
     assert f"did you mean `{stopped}`" in done.stderr
+
+
+def test_runs_of_another_folder_say_where_they_belong(
+    stopped: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache is that of the whole machine; a run of the current folder is named alone."""
+    out = find_run(stopped).order.out
+    with pytest.raises(ConfigError) as here:
+        find_run("nothing")
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    with pytest.raises(ConfigError) as there:
+        find_run("nothing")
+    assert f"(for `{out}`)" not in str(here.value)
+    assert f"`{stopped}` (for `{out}`)" in str(there.value)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def test_the_report_says_what_was_done_and_what_was_not(workplace: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["scan.pdf"], "'scan.pdf' holds no passages at all"),
         (["empty"], "holds no document that can be read"),
         (["pictures"], "skipped 1: is of an unknown kind"),
         (["scan.pdf"], "is a PDF without text"),
@@ -111,3 +112,56 @@ def test_a_folder_as_a_corpus_is_told_to_be_indexed(workplace: Path) -> None:
     done = run("ask", "Where?", "--corpus", "docs")
     assert done.exit_code == 2
     assert "index it first: `reflective-rag index docs --to local:my-index`" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["faq.csv", "one.txt"])
+def test_a_document_as_a_corpus_is_told_to_be_indexed(workplace: Path, name: str) -> None:
+    """One hint, not an error for every line that is no JSON; in the question's language."""
+    (workplace / name).write_text("id,text\n1,Giotto was born in 1267.\n", encoding="utf-8")
+    done = run("ask", "Who was born?", "--corpus", name)
+    told = " ".join(done.stderr.split())
+    assert done.exit_code == 2
+    assert f"index it first: `reflective-rag index {name} --to local:my-index`" in told
+    assert "JSON (" not in told
+    assert "请先建立索引" in run("ask", "谁出生了？", "--corpus", name).stderr
+
+
+def test_an_address_without_its_kind_is_a_slip(workplace: Path) -> None:
+    """A path alone is taken for the `local:` that was forgotten."""
+    (workplace / "one.txt").write_text("Giotto was born in 1267.", encoding="utf-8")
+    done = run("index", "one.txt", "--to", "my-index")
+    assert done.exit_code == 2
+    assert "did you mean `local:my-index`" in " ".join(done.stderr.split())
+
+
+def test_renamed_ids_are_told(workplace: Path) -> None:
+    """Two texts under one id are both kept, and people are told how."""
+    (workplace / "dup.csv").write_text("id,text\n1,Giotto painted.\n1,Dante wrote.\n", encoding="utf-8")
+    done = run("index", "dup.csv", "--to", "local:idx", "--embedder", "none")
+    assert done.exit_code == 0
+    assert "renamed 1: an id that stands for another text" in done.stderr
+
+
+def test_ask_searches_only_what_a_filter_matches(workplace: Path) -> None:
+    """Values of one key are alternatives; a key that no passage has names those that there are."""
+    lines = "".join(
+        f"{n},{place},Giotto was born in {place}.\n" for n, place in enumerate(("Florence", "Siena", "Pisa"))
+    )
+    (workplace / "born.csv").write_text(f"id,town,text\n{lines}", encoding="utf-8")
+    assert run("index", "born.csv", "--to", "local:idx", "--embedder", "none").exit_code == 0
+    asked = ("ask", "Where was Giotto born?", "--corpus", "local:idx", "--filter")
+    assert {p["id"] for p in run_json(*asked, "town=Siena")["passages"]} == {"1"}
+    assert {p["id"] for p in run_json(*asked, "town=Siena", "--filter", "town=Pisa")["passages"]} <= {"1", "2"}
+    wrong = run(*asked, "city=Siena")
+    assert wrong.exit_code == 2
+    assert "no passage has 'city' to filter by; there are `id`, `source`, `published`, `town`" in " ".join(
+        wrong.stderr.split()
+    )
+    assert "expects `KEY=VALUE`" in run(*asked, "town").stderr
+
+
+def test_the_date_of_a_file_is_marked(workplace: Path) -> None:
+    """Every copy changes it, so it is not shown as the date of the text."""
+    (workplace / "one.txt").write_text("Giotto was born in 1267.", encoding="utf-8")
+    assert run("index", "one.txt", "--to", "local:idx", "--embedder", "none").exit_code == 0
+    assert "(file date)" in run("ask", "When was Giotto born?", "--corpus", "local:idx").stdout

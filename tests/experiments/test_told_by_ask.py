@@ -36,6 +36,8 @@ def damaged(corpus: Path) -> str:
     [
         pytest.param(["--corpus", "nowhere.jsonl"], "错误：文件 `nowhere.jsonl` 不存在", id="file"),
         pytest.param(["--corpus", "empty.jsonl"], "错误：`empty.jsonl` 中没有任何记录", id="no passages"),
+        pytest.param(["--corpus", "bad.jsonl"], "错误：`bad.jsonl` 中有 1 行无法使用：", id="bad line"),
+        pytest.param(["--filter", "page"], "错误：`--filter` 应为 `KEY=VALUE`", id="filter"),
         pytest.param(["--corpus", "local:nowhere"], "错误：'local:nowhere' 处没有索引", id="index"),
         pytest.param(["--corpus", "own"], "错误：语料 `own` 指数据自带的段落", id="own"),
         pytest.param(["--artifact", "nowhere"], "错误：`nowhere` 处没有成品", id="artefact"),
@@ -51,6 +53,7 @@ def damaged(corpus: Path) -> str:
 def test_the_errors_of_a_chinese_question_are_chinese(workplace: Path, arguments: list[str], told: str) -> None:
     """One line on stderr, exit code 2, as in English."""
     (workplace / "empty.jsonl").touch()
+    (workplace / "bad.jsonl").write_text("no JSON", encoding="utf-8")
     done = run("ask", ZH, *arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert told in done.stderr.replace("\n", "")

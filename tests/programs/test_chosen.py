@@ -48,6 +48,8 @@ def test_a_model_that_is_chosen_and_missing_is_told(language: str, options: dict
     result = _ask(language, **options)
     (message,) = [w.message for w in result.warnings if w.code == "model_degraded"]
     assert fell in message
+    assert "failed" not in message
+    assert "失败" not in message
     assert {"en": "no language model is configured", "zh": "未配置语言模型"}[language] in message
     assert result.degraded
 

@@ -94,14 +94,15 @@ def test_the_three_actions(grades: Sequence[float | None], action: str) -> None:
 )
 def test_each_action_does_what_it_says(verdict: str, action: str, stop: str, searched: int) -> None:
     """Correct evidence is only refined; incorrect is replaced; ambiguous gets both."""
-    result = ask(CorrectiveRAG(search, fallback_search=other), grading(Giotto=verdict), QUESTION)
+    lm = grading(became="relevant", Giotto=verdict)
+    result = ask(CorrectiveRAG(search, fallback_search=other), lm, QUESTION)
     assert result.rounds[0].decision.reason.startswith(f"{action}: best grade ")
     assert (result.stop_reason, result.retrievals, result.degraded) == (stop, searched, False)
     read = {"correct": ["a"], "ambiguous": ["a", "web"], "incorrect": ["web"]}[action]
     assert [p.id for p in result.passages] == read
     assert {d.passage.id for d in result.dropped} == {"a", "b"} - set(read)
     assert result.rounds[0].assessment.passage_relevance == {"a": {"c": 1.0, "a": 0.5, "i": 0.0}[action[0]], "b": 0.0}
-    assert result.evidence_score == result.rounds[0].assessment.evidence_score
+    assert result.evidence_score == 1.0 == result.rounds[-1].assessment.evidence_score
 
 
 def test_strips_are_read_and_passages_are_cited() -> None:
@@ -127,7 +128,7 @@ def test_without_a_second_source_the_search_is_asked_again() -> None:
         asked.append((query, k))
         return [NOISE] if len(asked) == 1 else [NOISE, TRUE]
 
-    result = ask(CorrectiveRAG(logged, k=4, fallback_k=9), grading(), QUESTION)
+    result = ask(CorrectiveRAG(logged, k=4, fallback_k=9), grading(Giotto="relevant"), QUESTION)
     assert asked == [(QUESTION, 4), ("Giotto birth year", 9)]
     assert [p.id for p in result.passages] == ["a"]
 
@@ -139,6 +140,52 @@ def test_a_second_search_for_nothing_is_said() -> None:
     assert "insufficient_evidence" in codes(result)
 
 
+@pytest.mark.parametrize(
+    ("verdict", "grade", "stop", "degraded"),
+    [
+        pytest.param("relevant", 1.0, "finished", False, id="supports the answer"),
+        pytest.param("partly", 0.5, "finished", False, id="helps in part"),
+        pytest.param("irrelevant", 0.0, "no_relevant_passages", True, id="helps in nothing"),
+    ],
+)
+def test_the_second_source_is_graded_like_the_first(verdict: str, grade: float, stop: str, degraded: bool) -> None:
+    """By the same critic: its grade is the evidence score, and an answer from nothing is never sound."""
+    result = ask(CorrectiveRAG(noise_only, fallback_search=other), grading(Giotto=verdict), QUESTION)
+    assert result.rounds[1].assessment.passage_relevance == {"web": grade}
+    assert (result.evidence_score, result.stop_reason, result.degraded) == (grade, stop, degraded)
+    assert ("no_evidence" in codes(result)) == degraded
+
+
+def test_a_second_source_that_does_not_help_uncertain_evidence_is_said() -> None:
+    """What is read is what the first search brought; what came after is dropped as irrelevant."""
+    lm = grading(became="irrelevant", Giotto="partly")
+    result = ask(CorrectiveRAG(search, fallback_search=other), lm, QUESTION)
+    assert ([p.id for p in result.passages], result.evidence_score) == (["a"], 0.5)
+    assert (result.stop_reason, codes(result)) == ("no_progress", {"insufficient_evidence"})
+    assert {d.passage.id for d in result.dropped} == {"b", "web"}
+
+
+def test_a_budget_that_ends_before_the_second_grading_leaves_it_to_rules() -> None:
+    """The last call is for the answer; the result says so."""
+    rag = CorrectiveRAG(noise_only, fallback_search=other, budget={"lm_calls": 3})
+    result = ask(rag, grading(Giotto="irrelevant"), QUESTION)
+    (fallback,) = result.rounds[1].assessment.fallbacks
+    assert (fallback.backend, fallback.to, result.rounds[1].assessment.by_rules) == ("lm", "rules", True)
+    assert (result.answer, result.stop_reason, result.degraded) == ("1267", "budget_calls", True)
+    assert [p.id for p in result.passages] == ["web"]
+
+
+@pytest.mark.parametrize(("critic", "second"), [("rules", "Bananas are sweet."), ("models", "Apples are red.")])
+def test_every_critic_grades_the_second_source(critic: str, second: str) -> None:
+    """Rules and small models too."""
+    scorers = {"relevance": Scorer("1267")} if critic == "models" else None
+    rag = CorrectiveRAG(
+        noise_only, fallback_search=lambda query, k: [Passage(id="web", text=second)], critic=critic, scorers=scorers
+    )
+    result = ask(rag, grading(), QUESTION)
+    assert (result.stop_reason, result.degraded) == ("no_relevant_passages", True)
+
+
 @pytest.mark.parametrize("failing", [True, False], ids=["raises", "finds nothing"])
 def test_the_second_source_steps_in_where_the_first_has_nothing(failing: bool) -> None:
     """An index that is away or empty is the incorrect case; a failure stays on record."""
@@ -148,7 +195,7 @@ def test_the_second_source_steps_in_where_the_first_has_nothing(failing: bool) -
             raise ConnectionError("away")
         return []
 
-    result = ask(CorrectiveRAG(first, fallback_search=other), grading(), QUESTION)
+    result = ask(CorrectiveRAG(first, fallback_search=other), grading(Giotto="relevant"), QUESTION)
     assert (result.answer, [p.id for p in result.passages]) == ("1267", ["web"])
     assert (result.stop_reason, result.degraded) == (("retriever_error", True) if failing else ("finished", False))
 
@@ -249,7 +296,7 @@ def test_a_critic_that_fails_is_replaced_by_rules_and_said() -> None:
 
 def test_one_unreadable_grade_throws_nothing_away() -> None:
     """The passage without a verdict is kept, and the verdict is counted."""
-    lm = grading(Giotto="perhaps")
+    lm = grading(became="relevant", Giotto="perhaps")
     result = ask(CorrectiveRAG(search, fallback_search=other, budget={"lm_calls": 9}), lm, QUESTION)
     assert result.rounds[0].decision.reason.startswith("ambiguous")
     assert [p.id for p in result.passages] == ["a", "web"]

@@ -50,6 +50,7 @@ EXAMPLES: list[Frozen] = [
     ResultWarning(code="no_evidence", message="nothing"),
     DroppedPassage(passage=PASSAGE, reason="beyond max_passages"),
     Round(number=1, queries=("q",), retrieved=1, new=1),
+    Candidate(passage_id="a", answer="1267", support="supported", usefulness=5.0, score=2.5, chosen=True),
     PhaseUsage(),
     Result(answer="1267"),
 ]

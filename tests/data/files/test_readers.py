@@ -33,8 +33,8 @@ def passages(path: Path) -> list[Passage]:
         ("报销制度.html", "差旅报销制度 › 报销期限", date(2023, 6, 1), "page", "三十天内", {}),
         ("报销制度.html", "差旅报销制度 › 报销期限", date(2023, 6, 1), "page", "| 经理", {}),
         ("garage.docx", "Garage rules › Parking › Fees", date(2022, 5, 7), "document", "30 euros \\| month", {}),
-        ("季度.pptx", "季度总结 › 展望", None, "document", "四千万元", {"page": 2}),
-        ("季度.pptx", "季度总结 › 展望", None, "document", "口头说明", {"page": 2}),
+        ("季度.pptx", "季度总结 › 展望", None, "file", "四千万元", {"page": 2}),
+        ("季度.pptx", "季度总结 › 展望", None, "file", "口头说明", {"page": 2}),
         ("manual.pdf", "Pump manual › Maintenance", date(2000, 1, 1), "document", "every 500 hours", {"page": 2}),
         ("manual.pdf", "Pump manual › 水泵安全规定", date(2000, 1, 1), "document", "80摄氏度", {"page": 3}),
         ("canteen.txt", "canteen", None, "file", "食堂在一楼", {}),
@@ -191,3 +191,28 @@ def test_pages_are_all_read(folder: Path) -> None:
     """Every line of every page is in the text."""
     text = read_document(folder / "manual.pdf", most_bytes=MOST).text
     assert all(line in text for _, lines in PAGES for line in lines)
+
+
+def test_a_chunk_is_found_by_every_page_that_it_touches(tmp_path: Path) -> None:
+    """Short pages share a chunk; a filter for any of them finds it, and one for another page does not."""
+    from reflective_rag.data.retrieval import open_retriever
+
+    pages = [("", (f"The pump {name} is built in Aarhus.",)) for name in ("one", "two", "three")]
+    found = passages(write_pdf(tmp_path / "short.pdf", pages, bookmarks=False))
+    assert [chunk.metadata["page"] for chunk in found] == [[1, 2, 3]]
+    with open_retriever("memory:", embedder="none") as index:
+        index.add(found)
+        assert all(index.search("pump", 5, filters={"page": page}) for page in (1, 2, 3))
+        assert not index.search("pump", 5, filters={"page": 4})
+
+
+def test_the_date_of_a_template_is_no_date(tmp_path: Path) -> None:
+    """A Word file that a program wrote carries the day on which the library's template was made."""
+    import docx
+
+    written = docx.Document()
+    written.add_paragraph("The garage opens at six.")
+    written.save(str(tmp_path / "a.docx"))
+    document = read_document(tmp_path / "a.docx", most_bytes=MOST)
+    assert (document.date_from, document.published) != ("document", date(2013, 12, 23))
+    assert document.date_from == "file"

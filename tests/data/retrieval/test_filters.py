@@ -103,3 +103,12 @@ def test_what_is_no_filter_says_what_it_may_be(filters, message):
     """A wrong filter is a `ConfigError`, never an empty answer."""
     with pytest.raises(ConfigError, match=message):
         parse_filters(filters)
+
+
+def test_a_key_that_nobody_has_is_told_with_those_that_there_are(local, caplog):
+    """Nothing is found, and the log says why; a key that is there with another value is no mistake."""
+    assert local.search("passage", 5, filters={"nonsense": 1}) == []
+    assert "has ['nonsense'] to filter by; there are id, source, published, day" in caplog.text
+    caplog.clear()
+    assert local.search("passage", 5, filters={"lang": "fr"}) == []
+    assert not caplog.text

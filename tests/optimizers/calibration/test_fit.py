@@ -166,7 +166,7 @@ def test_a_risk_that_cannot_be_met_says_what_could_be() -> None:
     """Feasibility comes first: labels needed, and the lowest risk these labels show, at which coverage."""
     found = calibrate(Labelled(tuple(world(120, seed=6))), risks=(0.01,)).calibration.risks
     assert [each.abstain_below for each in found] == [None, None]
-    assert "a risk of 1 % cannot be met with 60 labels; the lowest is" in found[0].note
+    assert "a risk of 1 % cannot be met with 60 labels; these answers meet" in found[0].note
     assert "at coverage" in found[0].note
     assert "needs at least 230 answered labels" in found[0].note
     assert "a risk of 1 % cannot be met with 60 labels" in found[1].note
