@@ -85,15 +85,14 @@ def keep(
     Returns:
         `artifact` and `files`, as they were written.
     """
-    files: list[str] = []
-    if out is not None:
-        files = [str(path) for path in save_plots(report, out)]
-        path = out / "report.json"
-        path.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        files.append(str(path))
     if artifact is None and out is not None:
         system.program.use_calibration(report.calibration)
         artifact = save_program(system.program, out / "artifact", model=report.calibration.model)
     elif artifact is not None:
         set_calibration(artifact, report.calibration)
+    files: list[str] = []
+    if out is not None:
+        path = out / "report.json"
+        path.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        files = [*(str(each) for each in save_plots(report, out)), str(path)]
     return {"artifact": str(artifact) if artifact else None, "files": files}

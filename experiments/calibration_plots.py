@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reflective_rag.experiments.plotting import new_figure, save_figure
+from reflective_rag.experiments.plotting import error_bars, new_figure, save_figure
 from reflective_rag.optimizers.calibration.curves import reliability, risk_coverage
 from reflective_rag.optimizers.calibration.report import Report
 
@@ -35,8 +35,8 @@ def _reliability(series: dict[str, Sequence[float]], right: Sequence[bool]) -> A
     axes.plot([0, 1], [0, 1], color="grey", linestyle="--", linewidth=1, label="as it should be")
     for name, values in series.items():
         rows = reliability(values, right)
-        x, y = [row["confidence"] for row in rows], [row["right"] for row in rows]
-        spread = [[row["right"] - row["low"] for row in rows], [row["high"] - row["right"] for row in rows]]
+        x = [row["confidence"] for row in rows]
+        y, spread = error_bars([{"mean": row["right"], "low": row["low"], "high": row["high"]} for row in rows])
         axes.errorbar(x, y, yerr=spread, marker="o", markersize=4, capsize=2, linewidth=1, label=name)
     axes.legend(loc="upper left", fontsize=8)
     return figure

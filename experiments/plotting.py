@@ -31,8 +31,9 @@ def save_figure(figure: Any, stem: Path) -> list[Path]:
 def error_bars(values: list[dict[str, Any]]) -> tuple[list[float], list[list[float]]]:
     """Means, and how far their intervals reach below and above, of {mean, low, high} that have a mean."""
     means = [value["mean"] for value in values]
-    below = [value["mean"] - (value["mean"] if value["low"] is None else value["low"]) for value in values]
-    above = [(value["mean"] if value["high"] is None else value["high"]) - value["mean"] for value in values]
+    # Never below 0, which matplotlib refuses: an interval may end a rounding error before its mean.
+    below = [max(0.0, value["mean"] - value["low"]) if value["low"] is not None else 0.0 for value in values]
+    above = [max(0.0, value["high"] - value["mean"]) if value["high"] is not None else 0.0 for value in values]
     return means, [below, above]
 
 
