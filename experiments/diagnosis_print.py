@@ -48,7 +48,8 @@ def next_words(brief: Mapping[str, Any]) -> str:
     count = count["count"] if isinstance(count, Mapping) else count
     work = [*found["settings"], *(f"predictor {_code(name)}" for name in found["predictors"])]
     listed = ", ".join(each if each.startswith("predictor ") else _code(each) for each in work)
-    return f"the most frequent failure is `{found['kind']}` ({count} of {brief['n']} questions); to work on: {listed}"
+    work_on = f"to work on: {listed}" if listed else "this program has no setting for it"
+    return f"the most frequent failure is `{found['kind']}` ({count} of {brief['n']} questions); {work_on}"
 
 
 def _code(name: str) -> str:

@@ -25,6 +25,7 @@ from reflective_rag.experiments.rows import open_rows
 from reflective_rag.experiments.systems import parse_options, pick_system
 from reflective_rag.optimizers.diagnosis import diagnose
 from reflective_rag.optimizers.evaluation import Evaluation
+from reflective_rag.programs.module import RagModule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,7 @@ class Evaluated:
     """The rows, the questions, and the document that `evaluate` prints as JSON."""
 
     name: str
+    program: RagModule
     evaluation: Evaluation
     records: Sequence[Record]
     document: dict[str, Any]
@@ -98,10 +100,12 @@ def evaluate_system(asked: Asked) -> Evaluated:
         "data": asked.data,
         "lm": lm,
         **summary_of(evaluation, asked.metric),
-        "diagnosis": diagnose(evaluation.rows, records, correct_by(asked.metric)).brief(),
+        "diagnosis": diagnose(evaluation.rows, records, correct_by(asked.metric), program=system.program).brief(),
         "support_critic": support_critic(system, lm),
         "artifact": str(asked.artifact) if asked.artifact else None,
         "corpus": names,
         "notes": notes,
     }
-    return Evaluated(name=system.name, evaluation=evaluation, records=records, document=document)
+    return Evaluated(
+        name=system.name, program=system.program, evaluation=evaluation, records=records, document=document
+    )

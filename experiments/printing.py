@@ -1,5 +1,6 @@
 """Results for people."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -8,14 +9,17 @@ from rich.table import Table
 
 from reflective_rag.data.retrieval.windows import page_at
 from reflective_rag.experiments.console import counts, interval, number, out
+from reflective_rag.programs.messages import shortened
 from reflective_rag.signatures.text import Language
-from reflective_rag.signatures.types import Passage, Result
+from reflective_rag.signatures.types import Candidate, Passage, Result
 from reflective_rag.signatures.wording import stopped, word
 
 LABEL_CELLS = 11
 """Width of the labels, in terminal cells."""
 SHOWN_QUOTE = 300
 """Characters of a quoted span that are printed."""
+SHOWN_CANDIDATES, SHOWN_CANDIDATE = 5, 60
+"""Candidates that are printed, and characters of each."""
 
 
 EVIDENCE = (
@@ -79,8 +83,28 @@ def _facts(result: Result, lm: str, language: Language) -> list[tuple[str, str]]
     for round_ in result.rounds:
         queries = say("list").join(f"“{query}”" for query in round_.queries)
         facts.append((word("round", language, round_.number), word("new", language, queries, round_.new)))
+    facts += [(say("candidate"), _verdicts(c, language)) for c in _best(result.candidates)]
     facts.append((say("by"), _by(result, lm, language)))
     return facts
+
+
+def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those to show, the chosen first; none where there was no choice."""
+    ranked = sorted(candidates, key=lambda c: (not c.chosen, -c.score))
+    return ranked[:SHOWN_CANDIDATES] if len(ranked) > 1 else []
+
+
+def _verdicts(candidate: Candidate, language: Language) -> str:
+    """An answer in short, its passage, and the critics' verdicts by their names in the paper."""
+    relevance = None if candidate.relevance is None else f"{candidate.relevance:.2f}"
+    useful = None if candidate.usefulness is None else f"{candidate.usefulness:.3g}"
+    critics = {"[IsREL]": relevance, "[IsSUP]": candidate.support, "[IsUSE]": useful}
+    parts = [candidate.passage_id, *(f"{name} {verdict}" for name, verdict in critics.items() if verdict)]
+    answer = shortened(candidate.answer, SHOWN_CANDIDATE)
+    told = word(
+        "brackets", language, f"“{answer}” {candidate.score:.2f}", word("comma", language).join(filter(None, parts))
+    )
+    return word("chosen", language, told) if candidate.chosen else told
 
 
 def _kind(result: Result, language: Language) -> str:

@@ -1,89 +1,22 @@
 """Why an answer is wrong: one kind of failure a question, how often each occurs, and what to work on next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from reflective_rag.data.records import Record
 from reflective_rag.optimizers.calibration.cases import Correct
+from reflective_rag.optimizers.diagnosis_advice import ADVICE, FailureKind, bare, has_setting
 from reflective_rag.optimizers.evaluation_rows import Row
 from reflective_rag.optimizers.evaluation_traces import NOT_FOUND
 from reflective_rag.optimizers.outcomes import is_right, is_silent
 from reflective_rag.optimizers.ranking_metrics import wilson
 from reflective_rag.optimizers.statistics import Interval
 from reflective_rag.programs.calibrated import OUTSIDE
+from reflective_rag.programs.module import RagModule
 
-FailureKind = Literal[
-    "failed",
-    "unreadable",
-    "retrieval_miss",
-    "wrongly_dropped",
-    "false_sufficient",
-    "over_conservative",
-    "unsupported",
-    "wrong_despite_evidence",
-    "unclear",
-]
-"""In the order of the pipeline: what is mended early helps what comes later."""
 EXAMPLES = 3
 """Questions shown of each kind."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Advice:
-    """What a kind of failure means, and where to work on it."""
-
-    means: str
-    settings: tuple[str, ...]
-    predictors: tuple[str, ...] = ()
-
-
-ADVICE: Mapping[FailureKind, Advice] = {
-    "failed": Advice(
-        means="the program raised, or the model or the retriever gave out",
-        settings=("budget", "the model's address and time-out", "--threads"),
-    ),
-    "unreadable": Advice(
-        means="no answer was given, and replies of the model could not be read",
-        settings=("--max-tokens", "mode", "fallback"),
-        predictors=("answer", "assess_and_answer"),
-    ),
-    "retrieval_miss": Advice(
-        means="a supporting passage was never retrieved, and the loop did not stop because it had enough",
-        settings=("k", "k_gap", "gaps_per_round", "max_rounds", "--embedder"),
-        predictors=("rewrite", "assessor.gaps"),
-    ),
-    "wrongly_dropped": Advice(
-        means="a supporting passage was retrieved, and left out of what is read",
-        settings=("max_passages", "near_duplicate", "tangent_margin", "critics.relevance", "relevant_at"),
-        predictors=("assessor.relevance",),
-    ),
-    "false_sufficient": Advice(
-        means="evidence that does not carry the answer was judged sufficient, or an unanswerable question was answered",
-        settings=("theta (strategy `controls`)", "sufficient_at", "respect_verdict", "critics.sufficiency"),
-        predictors=("assessor.sufficiency", "assessor.coverage", "assess (`--stage critics`)"),
-    ),
-    "over_conservative": Advice(
-        means="every supporting passage was read, and no answer was given",
-        settings=("min_confidence", "abstain", "abstain_at_risk (calibrate)", "theta"),
-        predictors=("answer", "assess_and_answer"),
-    ),
-    "unsupported": Advice(
-        means="every supporting passage was read, and the answer claims what no passage carries",
-        settings=("repair", "critics.support"),
-        predictors=("answer", "repair"),
-    ),
-    "wrong_despite_evidence": Advice(
-        means="every supporting passage was read, the claims are carried, and the answer is not the expected one",
-        settings=("max_passages", "passage_chars", "the accepted answers (another one may be right too)"),
-        predictors=("answer (`--stage answer`)", "assess_and_answer"),
-    ),
-    "unclear": Advice(
-        means="no supporting passages are labelled, or the row does not tell what was read",
-        settings=("the labels (`supporting`)", "rows of this version"),
-    ),
-}
-"""Kind → what it means and what to work on."""
 
 
 def failure_of(row: Row, record: Record | None = None, correct: Correct = "f1") -> FailureKind | None:
@@ -139,6 +72,8 @@ class Diagnosis:
     kinds: Sequence[FailureKind | None]
     """Of each row."""
     correct: Correct
+    program: RagModule | None = None
+    """The program that was asked, where it is at hand: only what it has is named to work on."""
 
     def counts(self) -> dict[FailureKind, int]:
         """Kind → questions, of the kinds that occur, in the order of the pipeline."""
@@ -190,17 +125,27 @@ class Diagnosis:
             return None
         asks = any(row.lm_calls for row in self.rows)
         predictors = ADVICE[kind].predictors if asks else ()
-        return {"kind": kind, "settings": list(ADVICE[kind].settings), "predictors": list(predictors)}
+        settings = ADVICE[kind].settings
+        if self.program is not None:
+            settings = tuple(name for name in settings if has_setting(self.program, name))
+            predictors = tuple(name for name in predictors if bare(name) in dict(self.program.named_predictors()))
+        return {"kind": kind, "settings": list(settings), "predictors": list(predictors)}
 
     def _pairs(self) -> list[tuple[Row, FailureKind | None]]:
         return list(zip(self.rows, self.kinds, strict=True))
 
 
-def diagnose(rows: Sequence[Row], records: Sequence[Record] = (), correct: Correct = "f1") -> Diagnosis:
-    """The failures of a run; `records` may be any that were asked, found by their ids."""
+def diagnose(
+    rows: Sequence[Row],
+    records: Sequence[Record] = (),
+    correct: Correct = "f1",
+    *,
+    program: RagModule | None = None,
+) -> Diagnosis:
+    """The failures of a run; `records` may be any that were asked, found by their ids, and `program` the one asked."""
     known = {record.id: record for record in records}
     kinds = [failure_of(row, known.get(row.record_id), correct) for row in rows]
-    return Diagnosis(rows=rows, kinds=kinds, correct=correct)
+    return Diagnosis(rows=rows, kinds=kinds, correct=correct, program=program)
 
 
 def _share(count: int, n: int) -> dict[str, Any]:

@@ -42,8 +42,8 @@ class CorrectiveRAG(RagModule):
     """Search, grade each passage, act on the best and worst grade, answer from the strips that are kept.
 
     `rounds[0].decision.reason` begins with the action (`correct`, `incorrect`, `ambiguous`); `evidence_score` is the
-    best grade of what is read; `confidence` stays 0. Citations point into the original passages. What the passages that are read
-    contradict each other in is found by rules and told; it makes the result degraded.
+    best grade of what is read; `confidence` stays 0. Citations point into the original passages. What the passages that
+    are read contradict each other in is found by rules and told; it makes the result degraded.
 
     Args:
         search: `search(query, k)`; see `ReflectiveRAG`.
@@ -120,8 +120,8 @@ class CorrectiveRAG(RagModule):
         settled = state.action == "correct" or state.is_closed
         query = "" if settled else (yield from self._rewrite(state))
         if found.ran:
-            decision = self._decision(state, query)
-            yield [state.close(found.ran, len(found.passages), len(new), decision, assessment=state.assessment(state.judged))]
+            decision, judged = self._decision(state, query), state.assessment(state.judged)
+            yield [state.close(found.ran, len(found.passages), len(new), decision, assessment=judged)]
         if query:
             yield from self._second(state, query)
         else:

@@ -89,7 +89,7 @@ def command(
     )
     done = evaluate_system(asked)
     about = {"system": done.name, **{name: done.document[name] for name in ("data", "lm", "notes")}}
-    _show(diagnose(done.evaluation.rows, done.records, column), about, json=json)
+    _show(diagnose(done.evaluation.rows, done.records, column, program=done.program), about, json=json)
 
 
 def _read(path: Path, metric: str | None) -> list[Any]:

@@ -80,14 +80,14 @@ def decide_with_coverage(evidence: Evidence) -> tuple[Draft, float]:
     )
     if line is None or _unknown(evidence, evidence.pages[line.page]):
         return Draft(answer=""), 0.0
-    denial = denied(_stated(question.text), line.text)
+    spoken = clause_of(question.text, line.text) if asks_permission(question) else line.text
+    denial = denied(_stated(question.text), spoken)
     # The denied word itself (有毒, where the sentence says 无毒) is a term that the sentence lacks.
     coverage = evidence.coverage(line.context, [term.text not in denial for term in question.terms])
     if coverage < evidence.settings.min_statement:
         return Draft(answer=""), 0.0
     if turned_round(question.text, line.text):
         return Draft(answer=no, cited=(evidence.pages[line.page].passage.id,)), coverage
-    spoken = clause_of(question.text, line.text) if asks_permission(question) else line.text
     unlike = negated(spoken) != negated(question.text)
     flipped = bool(denial) or unlike != bool(opposed(question.text, line.text))
     return Draft(answer=no if flipped else yes, cited=(evidence.pages[line.page].passage.id,)), coverage

@@ -77,15 +77,20 @@ def permitted(evidence: Evidence) -> tuple[Verdict, Page, float] | None:
 def clause_of(question: str, text: str) -> str:
     """The clause of a sentence that speaks of the asked permission: the one that holds the most of the asked words."""
     asked = _words(question)
-    clauses = [clause for clause in _CUT.split(text) if clause and clause.strip()]
+    clauses = [clause for clause in _CUT.split(text) if clause and clause.strip() and not _of_others(question, clause)]
     held = [len(asked & _words(clause)) for clause in clauses]
     return clauses[held.index(max(held))] if held and held.count(max(held)) == 1 else text
+
+
+def _of_others(question: str, clause: str) -> bool:
+    """Whether a clause speaks of those that the question excludes: 非会员 where 会员 are asked about."""
+    return "非" in clause and "非" not in question
 
 
 def _said(question: str, clause: str, about: float) -> Verdict | None:
     zh = has_cjk(clause)
     asked = _words(question)
-    if zh != has_cjk(question):
+    if zh != has_cjk(question) or _of_others(question, clause):
         return None
     if zh and (no := _NO_ZH.search(clause)):
         return _of_it(asked, _words(clause[no.end() :]), _words(clause[: no.start()]), clause, about)
@@ -108,6 +113,8 @@ def _of_it(asked: set[str], object_: set[str], doers: set[str], clause: str, abo
     told = object_ or doers
     if not _alike(asked, told):
         return None
+    if object_ and doers and not has_cjk(clause) and not _alike(asked, doers) and asked - object_ - doers:
+        return None  # "underwear cannot be returned" says nothing of shoes
     if re.search(r"\d|[一二三四五六七八九十]+[岁米公]|以[下上]", clause) or _CAREFUL.search(clause):
         return "unclear"
     others = doers - asked if has_cjk(clause) and doers else set()

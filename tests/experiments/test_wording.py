@@ -10,8 +10,9 @@ import pytest
 from reflective_rag.experiments.printing import print_answer
 from reflective_rag.experiments.wording import event_text
 from reflective_rag.programs.drivers import Event
+from reflective_rag.signatures.chinese import in_chinese
 from reflective_rag.signatures.text import language_of
-from reflective_rag.signatures.types import Assessment, Decision, Result, Round, StopReason
+from reflective_rag.signatures.types import Assessment, Candidate, Decision, Result, Round, StopReason
 from reflective_rag.signatures.wording import STOPPED, stopped
 from tests.experiments.helpers import records, run, run_json, use_model, write_jsonl
 
@@ -74,6 +75,31 @@ def test_a_dimension_that_does_not_apply_is_told_in_chinese(capsys: pytest.Captu
     judged = Round(number=1, queries=("问",), retrieved=1, new=1, assessment=Assessment(relevance=0.5))
     print_answer(Result(answer="答", evidence_score=0.5, rounds=(judged,)), "rules", "zh")
     assert "0.50（相关性 0.50，一致性 不适用" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [("en", "candidate “1267” 2.50 (born, [IsREL] 1.00, [IsSUP] supported, [IsUSE] 5) (chosen)"),
+     ("zh", "候选 “1267” 2.50（born，[IsREL] 1.00，[IsSUP] supported，[IsUSE] 5）（选用）")],
+)  # fmt: skip
+def test_candidates_are_told_where_there_was_a_choice(
+    language: Any, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The chosen one first, with its critics' verdicts; one alone says nothing new."""
+    good = Candidate(
+        passage_id="born", answer="1267", relevance=1.0, support="supported", usefulness=5, score=2.5, chosen=True
+    )
+    for candidates in ((Candidate(passage_id="x", answer="1276", score=0.5), good), (good,)):
+        print_answer(Result(answer="1267", candidates=candidates), "rules", language)
+        told = " ".join(capsys.readouterr().out.split())
+        assert (shown in told) == (len(candidates) > 1)
+
+
+def test_a_system_that_needs_a_model_says_so_in_chinese() -> None:
+    """Both as a note and as the error about a baseline."""
+    needs = "`react` is n/a on rules: it needs a language model, name one with `--lm`"
+    assert in_chinese(needs) == "`react` 无法使用规则运行：它需要语言模型，请用 `--lm` 指定"
+    assert in_chinese(f"the baseline {needs}, or put another system first").endswith("或把另一个系统放在首位")
 
 
 EVENTS = {

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from reflective_rag.optimizers.diagnosis import ADVICE, diagnose, failure_of
+from reflective_rag.optimizers.diagnosis import diagnose, failure_of
+from reflective_rag.optimizers.diagnosis_advice import ADVICE
 from reflective_rag.optimizers.evaluation import evaluate
 from reflective_rag.optimizers.evaluation_rows import Row
 from reflective_rag.optimizers.evaluation_traces import NOT_FOUND, PassageTrace, Trace
+from reflective_rag.programs import PROGRAMS, make_program
 from reflective_rag.signatures.types import DroppedPassage
 from tests.optimizers.helpers import GOLD, RECORDS, full, record
 
@@ -134,3 +136,25 @@ def test_predictors_are_named_where_a_model_is_asked() -> None:
     brief = diagnose([row(lm_calls=3)]).brief()
     assert brief["next"]["predictors"] == list(ADVICE["wrong_despite_evidence"].predictors)
     assert brief["kinds"] == {"wrong_despite_evidence": 1}
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_only_what_the_program_has_is_named_to_work_on(name: str) -> None:
+    """A setting of another program would be refused."""
+    program = make_program(name)
+    for about in ({}, SILENT, HALF, {"unsupported": 1.0}, {"recall": 0.5, "trace": missing("a repeat")}):
+        named = diagnose([row(**about, lm_calls=1)], program=program).brief()["next"]
+        held = {*type(program.settings).model_fields, "--embedder", "abstain_at_risk (calibrate)"}
+        held |= set(type(program.controls.values).model_fields) if hasattr(program, "controls") else set()
+        plain = {s.partition(".")[0] for s in named["settings"] if not s.startswith("the ")}
+        assert plain - {"theta (strategy `controls`)"} <= held
+        assert {p.partition(" (")[0] for p in named["predictors"]} <= set(dict(program.named_predictors()))
+
+
+def test_self_rag_is_not_told_to_read_more_passages() -> None:
+    """It reads each alone, so that it has no `max_passages`; a loop that has it is."""
+    told = {
+        n: diagnose([row()], program=make_program(n)).brief()["next"]["settings"] for n in ("self-rag", "reflective")
+    }
+    assert ("max_passages" in told["self-rag"], "max_passages" in told["reflective"]) == (False, True)
+    assert "passage_chars" in told["self-rag"]

@@ -172,6 +172,40 @@ def test_the_query_is_rewritten_with_the_reason_and_only_new_passages_are_read()
     ]
 
 
+def test_the_result_shows_what_every_candidate_was_worth() -> None:
+    """Each passage's answer with [IsREL], [IsSUP], [IsUSE] and the paper's score; one is chosen."""
+    support, useful = {"1276": "not_supported", "*": "supported"}, {"1276": "4", "*": "5"}
+    result = ask(Model(support=support, usefulness=useful), Shelf({"": [WRONG, BORN, FRUIT]}))
+    shown = {
+        c.passage_id: (c.answer, c.relevance, c.support, c.usefulness, c.score, c.chosen) for c in result.candidates
+    }
+    assert shown == {
+        "wrong": ("1276", 1.0, "not_supported", 4.0, 1.25, False),
+        "born": ("1267", 1.0, "supported", 5.0, 2.5, True),
+    }
+    assert result.candidate_count == len(result.candidates)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "ids"),
+    [
+        pytest.param(None, {"mode": "rules"}, {"born"}, id="rules"),
+        pytest.param(Model(retrieve="no"), {}, {None}, id="the model alone"),
+        pytest.param(Model(sentence=lambda i: "END" if "1267" in i["so_far"] else "Born in 1267."),
+            {"long_form": True}, {"born"}, id="long"),
+    ],
+)  # fmt: skip
+def test_candidates_are_shown_whoever_judges(
+    model: Model | None, options: dict[str, Any], ids: set[str | None]
+) -> None:
+    """By rules, from memory, and as the sentences of a long answer; what is chosen is in the answer."""
+    result = ask(model, **options)
+    chosen = [c for c in result.candidates if c.chosen]
+    assert {c.passage_id for c in chosen} == ids
+    assert all(c.answer in result.answer for c in chosen)
+    assert len(result.candidates) == result.candidate_count
+
+
 def test_the_best_of_all_rounds_is_the_answer_not_the_last() -> None:
     """A second round that does worse changes nothing, and the end is degraded."""
     model = Model(support={"1276": "not_supported", "*": "partially"})

@@ -1,5 +1,6 @@
 """Self-RAG's arithmetic, each case computed by hand from the paper's formulas."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from reflective_rag.programs.self_rag_scoring import (
 from reflective_rag.programs.self_rag_settings import SelfRagControls, SelfRagSettings
 from reflective_rag.programs.self_rag_state import mean_share
 from reflective_rag.programs.soft import text_probability
-from reflective_rag.signatures.types import ClaimSupport, Draft, Support
+from reflective_rag.signatures.types import Citation, ClaimSupport, Draft, Support
 from tests.programs.self_rag_worlds import BORN, WRONG
 
 W = CriticWeights()
@@ -150,6 +151,13 @@ def made(answer: str, support: Support | None, use: float = 1.0, relevance: floa
     )
 
 
+def cited(candidate: Candidate) -> Candidate:
+    """The same with a span that can be checked."""
+    span = Citation(passage_id=BORN.id, quote="Giotto", start=0, end=6)
+    claims = tuple(c.model_copy(update={"citations": (span,)}) for c in candidate.checked.claims)
+    return replace(candidate, checked=replace(candidate.checked, claims=claims))
+
+
 @pytest.mark.parametrize(
     ("candidates", "closed", "winner"),
     [
@@ -161,6 +169,13 @@ def made(answer: str, support: Support | None, use: float = 1.0, relevance: floa
         pytest.param([made("a", "contradicted"), made("b", "not_supported", -1)], False, "b", id="denied is worse"),
         pytest.param([made("a", None), made("b", "not_supported")], False, "a", id="unread is no no"),
         pytest.param([made("a", "supported"), made("b", "supported")], False, "a", id="of equals the first"),
+        pytest.param(
+            [made("a", "supported"), cited(made("b", "supported")), cited(made("c", "supported"))],
+            False,
+            "b",
+            id="of equals the first with a citation",
+        ),
+        pytest.param([made("a", "supported"), cited(made("b", "supported", -1))], False, "a", id="the score first"),
         pytest.param([made("a", "supported"), made("b", "partially"), made("B.", "partially")], True, "b", id="a vote"),
         pytest.param(
             [made("a", "supported"), made("b", "not_supported"), made("b", "not_supported")],

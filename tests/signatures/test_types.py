@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from reflective_rag.signatures import errors
 from reflective_rag.signatures.types import (
     Assessment,
+    Candidate,
     Citation,
     ClaimSupport,
     Contradiction,
