@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reflective_rag.experiments import measuring
 from reflective_rag.programs import drivers
 from reflective_rag.programs.drivers import run as run_steps
 from tests.experiments.helpers import records, run, run_json, use_model, write_jsonl
@@ -51,6 +52,7 @@ def test_an_interrupted_comparison_says_what_is_kept(
         return run_steps(steps, *args)
 
     monkeypatch.setattr(drivers, "run", interrupting)
+    monkeypatch.setattr(measuring, "warm_up", lambda *args: None)  # asks a question of its own, once a process
     words = [str(workplace / word) if word == "out" else word for word in words]
     done = run("compare", "naive", "reflective", "--data", data, "--tracking", "off", *words)
     assert done.exit_code == 130
@@ -160,7 +162,7 @@ def test_an_index_is_made_and_kept_up(data: Path) -> None:
         (["empty.jsonl", "--to", "local:idx"], "`empty.jsonl` holds no records"),
         (["none.jsonl", "--to", "local:idx"], "no passages at all; there is nothing to index"),
         (["missing.jsonl", "--to", "local:idx"], "`missing.jsonl` does not exist"),
-        (["sample", "--to", "idx"], "unknown address 'idx'"),
+        (["sample", "--to", "idx"], "`--to idx` is no address; did you mean `local:idx`"),
         (["sample", "--to", "memory:"], "would be gone at once"),
         (["own", "--to", "local:idx"], "'own' cannot be indexed"),
         (["sample", "--to", "local:full"], "holds something else than an index"),

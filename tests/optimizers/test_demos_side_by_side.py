@@ -137,11 +137,12 @@ def test_a_candidate_of_a_later_round_is_told_from_one_of_an_earlier_round() -> 
 
 
 def test_the_query_for_a_second_source_is_shown_where_its_passages_carry_the_answer() -> None:
-    """CorrectiveRAG judges its first search only: the answer's passage tells whether the second one was worth it."""
+    """The answer's passage tells whether CorrectiveRAG's second search was worth it."""
 
     def reply(request: Request) -> dict[str, Any]:
-        year = "1267" if BORN in fields_of(request).get("passages", "") else "1305"
-        return {"relevance": "irrelevant", "query": "birth year of the painter", "answer": year, "cited": [1]}
+        told = any(BORN in text for text in fields_of(request).values())
+        grade, year = ("relevant", "1267") if told else ("irrelevant", "1305")
+        return {"relevance": grade, "query": "birth year of the painter", "answer": year, "cited": [1]}
 
     def rewrites(second: str) -> list[str]:
         first = [Passage(id="c", text=OTHER)]
