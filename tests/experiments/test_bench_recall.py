@@ -11,7 +11,7 @@ from tests.experiments.helpers import records, run_json, write_jsonl
 from tests.experiments.helpers import run as command
 
 
-def _row(report: dict[str, Any], pool: str, data: str) -> dict[str, Any]:
+def _row(report: dict[str, Any], pool: str, data: str) -> Any:
     (row,) = [row for row in report["rows"] if (row["pool"], row["data"]) == (pool, data)]
     return row
 

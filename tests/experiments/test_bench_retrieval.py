@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reflective_rag.data.retrieval.rows import analyze
 from reflective_rag.experiments.bench import growth, retrieval, retrieval_data
 from reflective_rag.experiments.bench.retrieval_data import Known, gather, made_vectors
 from tests.experiments.helpers import run
@@ -39,7 +40,7 @@ def test_both_sides_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         index.add(material.passages(0, 300))
         table = retrieval._table(f"{tmp_path}/index")
         for question, vector in zip(material.questions, material.vectors, strict=True):
-            bare = retrieval._bare(table, retrieval.analyze(question), vector)
+            bare = retrieval._bare(table, analyze(question), vector)
             assert {row["id"] for row in bare} == {passage.id for passage in index.search(question, 5)}
 
 

@@ -7,8 +7,9 @@ import dspy
 from dspy.lm15 import Request
 
 from reflective_rag.data.records import Record
+from reflective_rag.optimizers.answer_sources import Entry
 from reflective_rag.optimizers.examples import to_examples
-from reflective_rag.optimizers.loop_demos import Entry, useful_calls
+from reflective_rag.optimizers.loop_demos import useful_calls
 from reflective_rag.programs import AgenticRAG, CorrectiveRAG, SelfRAG
 from reflective_rag.signatures.types import Passage
 from tests.fakes import asks_for, chat_reply, fake_lm, fields_of

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from reflective_rag.programs import ReflectiveRAG
-from reflective_rag.programs.rules import answer, assess, check_support
+from reflective_rag.programs.rules import answer, assess, check_support, evidence
 from reflective_rag.programs.rules import judge as judging
 from reflective_rag.programs.rules.deadline import within
 from reflective_rag.signatures.types import Passage
@@ -19,7 +19,7 @@ PASSAGES = [Passage(id="a", text=LONG)]
 def _threads_of_rules(monkeypatch, text: str) -> set[str]:
     """The names of the threads in which the rules judge while a question over `text` is awaited."""
     seen: set[str] = set()
-    gather = judging.gather
+    gather = evidence.gather
 
     def watch(*args):
         seen.add(threading.current_thread().name)

@@ -217,5 +217,6 @@ def test_a_class_is_not_its_retriever() -> None:
 
 def test_an_address_as_search_is_told_how_to_open_it() -> None:
     """A text cannot be searched; the error names the function that opens an index."""
+    address: Any = "local:my-index"
     with pytest.raises(ConfigError, match=r"got the text 'local:my-index': open an index with `open_retriever\("):
-        ReflectiveRAG(search="local:my-index")
+        ReflectiveRAG(search=address)

@@ -1,5 +1,7 @@
 """Approximate search: when it comes in, what it finds, and what may change under it."""
 
+from typing import Any
+
 import pytest
 
 from reflective_rag.data.retrieval import open_retriever
@@ -18,6 +20,11 @@ def made(start, stop):
         Passage(id=f"{i:04}", text=f"alpha{i} beta{i % 7} gamma{i % 11}", source=f"s{i % 3}", metadata={"part": i % 50})
         for i in range(start, stop)
     ]
+
+
+def of(retriever: Any) -> Any:
+    """How its vectors are searched."""
+    return retriever.vector_index()
 
 
 def ids(passages):
@@ -65,7 +72,7 @@ def test_search_is_approximate_from_the_number_that_is_set(folder, setting, kind
     """Below it every vector is compared, and the index says which it is."""
     with open_retriever(f"local:{folder}", embedder=HashEmbedder(), create=True, ann=setting) as retriever:
         retriever.add(made(0, SMALL))
-        index = retriever.vector_index()
+        index = of(retriever)
         assert (index.kind, index.passages, index.waiting) == (kind, SMALL, 0)
         assert (index.sample > 0) == (kind == "approximate")
 
@@ -74,10 +81,10 @@ def test_the_address_says_it_too(folder):
     """`?ann=` goes before the argument, and is no part of the path."""
     with open_retriever(f"local:{folder}?ann=500", embedder=HashEmbedder(), create=True, ann="exact") as retriever:
         retriever.add(made(0, SMALL))
-        assert retriever.vector_index().kind == "approximate"
+        assert of(retriever).kind == "approximate"
     assert folder.is_dir()
     with open_retriever(f"local:{folder}?ann=exact", embedder=HashEmbedder()) as retriever:
-        assert retriever.vector_index().kind == "exact"
+        assert of(retriever).kind == "exact"
         assert ids(retriever("delta epsilon", 10)) == exactly(made(0, SMALL), "delta epsilon")
 
 
@@ -164,7 +171,7 @@ def test_it_is_trained_anew_when_the_index_has_doubled(folder):
         retriever.add(made(300, 500))
         assert names(folder) == ["vector_300"]
         retriever.add(made(500, SMALL))
-        assert retriever.vector_index().waiting == 0
+        assert of(retriever).waiting == 0
         assert names(folder) == [f"vector_{SMALL}"]
 
 
@@ -174,7 +181,7 @@ def test_an_index_that_was_closed_is_in_shape(folder):
         retriever.add(made(0, 550))
         retriever.add(made(550, SMALL))
     with open_retriever(f"local:{folder}", embedder=HashEmbedder(), ann=300) as retriever:
-        assert retriever.vector_index().waiting == 0
+        assert of(retriever).waiting == 0
         version = LanceStore(folder, "local:x")._table.version
         retriever("beta1", 3)
     assert LanceStore(folder, "local:x")._table.version == version
@@ -185,7 +192,7 @@ def test_vectors_of_another_width_stay_exact(folder):
     embedder = HashEmbedder(dimensions=10)
     with open_retriever(f"local:{folder}", embedder=embedder, create=True, ann=300) as retriever:
         retriever.add(made(0, SMALL))
-        assert retriever.vector_index().kind == "exact"
+        assert of(retriever).kind == "exact"
         assert len(retriever("beta1", 5)) == 5
 
 
@@ -193,4 +200,4 @@ def test_keyword_search_has_no_vectors():
     """Nothing to say."""
     with open_retriever("memory:", embedder="none", ann=1) as retriever:
         retriever.add(made(0, 20))
-        assert retriever.vector_index() is None
+        assert of(retriever) is None

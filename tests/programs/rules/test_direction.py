@@ -5,8 +5,16 @@ import pytest
 from reflective_rag.programs.rules import answer, assess, check_support
 from tests.programs.rules.worlds import passage
 
-VERBS = ("beat beaten beat", "defeated defeated defeat", "succeeded succeeded succeed", "taught taught teach")
-VERBS += ("killed killed kill", "employed employed employ", "sued sued sue", "replaced replaced replace")
+VERBS = (
+    "beat beaten beat",
+    "defeated defeated defeat",
+    "succeeded succeeded succeed",
+    "taught taught teach",
+    "killed killed kill",
+    "employed employed employ",
+    "sued sued sue",
+    "replaced replaced replace",
+)
 VERBS_ZH = ("收购", "击败", "取代", "雇用", "杀害", "起诉")
 
 
