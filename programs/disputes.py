@@ -5,7 +5,6 @@ from datetime import date
 
 from reflective_rag.programs import rules
 from reflective_rag.programs.messages import conflict_detail
-from reflective_rag.programs.rules.contradiction import contradictions
 from reflective_rag.programs.rules.deadline import GRACE, in_time
 from reflective_rag.programs.rules.evidence import gather
 from reflective_rag.programs.rules.question import analyse
@@ -22,7 +21,7 @@ def open_conflicts(question: str, passages: Sequence[Passage], today: date) -> l
         return []
     asked = analyse(question, today)
     nothing: tuple[Contradiction, ...] = ()
-    found = in_time("consistency", lambda: contradictions(gather(asked, passages)), nothing, GRACE)
+    found = in_time("consistency", lambda: rules.contradictions(gather(asked, passages)), nothing, GRACE)
     return unresolved(Judgement(contradictions=found, time_scope=asked.time.scope))
 
 

@@ -155,3 +155,13 @@ def test_all_names_things_that_exist(inspected: dict[str, Any]) -> None:
     """What a package promises in `__all__` is there, once."""
     assert inspected["unknown"] == []
     assert inspected["repeated"] == []
+
+
+def test_what_judges_by_rules_is_loaded_when_it_first_judges() -> None:
+    """Importing the programs loads neither the extraction nor the comparing of passages: most of what the rules are."""
+    code = "import sys, reflective_rag.programs; print(*sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    rules = {name.rpartition(".")[2] for name in done.stdout.split() if ".rules." in name}
+    assert "question" in rules
+    assert not {"extraction", "contradiction", "judge", "support"} & rules

@@ -7,14 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reflective_rag.programs.rules.contradiction import contradictions
     from reflective_rag.programs.rules.extraction import answer
     from reflective_rag.programs.rules.judge import assess
     from reflective_rag.programs.rules.settings import RuleSettings
     from reflective_rag.programs.rules.support import check_support
 
-__all__ = ["RuleSettings", "answer", "assess", "check_support"]
+__all__ = ["RuleSettings", "answer", "assess", "check_support", "contradictions"]
 
-_LATER = {"answer": "extraction", "assess": "judge", "RuleSettings": "settings", "check_support": "support"}
+_LATER = {
+    "RuleSettings": "settings",
+    "answer": "extraction",
+    "assess": "judge",
+    "check_support": "support",
+    "contradictions": "contradiction",
+}
 
 
 def __getattr__(name: str) -> Any:
