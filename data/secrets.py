@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import well_formed
 
 REMOVED = "[removed]"
@@ -16,17 +17,17 @@ REMOVED = "[removed]"
 
 _SHORTEST_SECRET, _LONG_SECRET = 8, 20
 """Characters below which a value is too common to be looked for, and from which even a word is taken for one."""
-_SECRET_VARIABLE = re.compile(
+_SECRET_VARIABLE = late_pattern(
     r"(?:.*_)?(?:API_?KEY|TOKEN|SECRET|(?:ACCESS|SECRET|PRIVATE|MASTER)_KEY(?:_ID)?)", re.IGNORECASE | re.DOTALL
 )
-_LIKELY_VARIABLE = re.compile(
+_LIKELY_VARIABLE = late_pattern(
     r"(?:.*_)?(?:\w*PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|CREDENTIALS?|KEY|\w*TOKEN|\w*SECRET)", re.IGNORECASE | re.DOTALL
 )
 """Often a credential, sometimes a path, a word or the name of a column: these values must look like one too."""
-_PLAIN = re.compile(r"[A-Za-z]?[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:[_-][A-Z]+)*")
-_FILE = re.compile(r"[~.]{0,2}/\S*/\S*|[A-Za-z]:\\.*", re.DOTALL)
+_PLAIN = late_pattern(r"[A-Za-z]?[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:[_-][A-Z]+)*")
+_FILE = late_pattern(r"[~.]{0,2}/\S*/\S*|[A-Za-z]:\\.*", re.DOTALL)
 
-_SHAPES = re.compile(
+_SHAPES = late_pattern(
     r"(?<![\w-])(?:"
     r"sk-(?:[A-Za-z]{2,10}-)*[A-Za-z0-9]{20,}[\w-]*"  # OpenAI, Anthropic and their kin
     r"|sk-(?=[\w-]*[A-Za-z0-9]{12})(?=[\w-]*\d)[\w-]{20,}"
@@ -37,20 +38,20 @@ _SHAPES = re.compile(
     re.ASCII,  # a Chinese character beside a key is no part of it
 )
 """What the keys of well-known services look like. Long enough that no word is one."""
-_BEARER = re.compile(r"\b(Bearer\s+)(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*", re.IGNORECASE | re.ASCII)
-_KEY_IN_ADDRESS = re.compile(
+_BEARER = late_pattern(r"\b(Bearer\s+)(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*", re.IGNORECASE | re.ASCII)
+_KEY_IN_ADDRESS = late_pattern(
     r"(://)(?:[^\s/@:\"']*:(?=[^\s@\"']*\d)(?=[^\s@\"']*[A-Za-z])(?!\d{1,5}/)[^\s@\"']{12,}"
     r"|(?=[\w%.~+=-]*\d)[\w%.~+=-]{20,})@",
     re.ASCII,
 )
 """A user with a long password of letters and digits, or a long token in place of both."""
-_ASSIGNED = re.compile(
+_ASSIGNED = late_pattern(
     r"""((?:api[_-]?key|authorization|access[_-]token|client[_-]secret)["']?\s{0,9}[:=]\s{0,9}["']?(?:Bearer\s)?)"""
     r"""[^\s"',;}\]]{8,}""",
     re.IGNORECASE,
 )
-_IN_ADDRESS = re.compile(r"(://)[^/\s:@\"']*:(?!\d{1,5}/)[^\s@\"']+@")
-_IN_QUERY = re.compile(
+_IN_ADDRESS = late_pattern(r"(://)[^/\s:@\"']*:(?!\d{1,5}/)[^\s@\"']+@")
+_IN_QUERY = late_pattern(
     r"([?&][\w-]*(?:key|token|secret|password|signature)=)(?=[^&\s\"'#]*\d)[^&\s\"'#]{8,}", re.IGNORECASE
 )
 

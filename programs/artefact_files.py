@@ -1,6 +1,5 @@
 """Folders of a few files that are whole or not there: a reader sees the old ones or the new ones, never a mixture."""
 
-import ctypes
 import errno
 import os
 import shutil
@@ -85,6 +84,8 @@ def exchange(a: Path, b: Path) -> bool:
     """Exchange two folders in one step; False where the system cannot (only Linux can)."""
     if not sys.platform.startswith("linux"):
         return False
+    import ctypes
+
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     return rename is not None and rename(here, os.fsencode(a), here, os.fsencode(b), swap) == 0

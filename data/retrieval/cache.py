@@ -10,7 +10,6 @@ import hashlib
 import logging
 import os
 import re
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
@@ -21,6 +20,8 @@ from reflective_rag.data.retrieval.embedders import Embedder, unit_rows
 from reflective_rag.signatures.errors import DataError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from reflective_rag.data.retrieval.embedders import Vectors
 
 T = TypeVar("T")
@@ -73,6 +74,8 @@ class VectorCache:
 
     def _run(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         """Do `work` on a connection of its own, which no thread, copy or fork can share."""
+        import sqlite3
+
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=LOCK_SECONDS)) as connection:
