@@ -94,7 +94,7 @@ class Job:
         params: dict[str, Any] = {
             "recipe": recipe.name,
             "program": recipe.program,
-            **({"artifact": recipe.artifact} if recipe.artifact else {}),
+            **({"artifact": _short(recipe.artifact)} if recipe.artifact else {}),
             "strategy": recipe.strategy,
             "stage": recipe.stage,
             "metric": recipe.metric,

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from reflective_rag.experiments.compiling import run_compile
+from reflective_rag.experiments.recipes import load_recipe
 from reflective_rag.programs.artefacts import load_program, read_manifest
 from tests.experiments.helpers import run, run_json, use_model, write_recipe
+from tests.experiments.test_compile import RULES, FakeTracker
 
 
 @pytest.fixture
@@ -53,3 +56,11 @@ def test_what_cannot_be_started_from_is_told(first: Path, changes: dict[str, Any
     """Before a model is asked."""
     done = run("compile", _next(first, **{"strategy": "none", **changes}), "--lm", "x/y")
     assert (done.exit_code, said in " ".join(done.stderr.split())) == (2, True)
+
+
+def test_the_run_names_the_artefact_without_its_place(first: Path) -> None:
+    """As with the corpus, no path of this machine gets into the store."""
+    tracker = FakeTracker()
+    recipe = load_recipe(_next(first, strategy="none"))
+    run_compile(recipe, model=RULES, out=first / "second", tracker=tracker)
+    assert tracker.arguments["params"]["artifact"] == "first"
