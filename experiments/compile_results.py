@@ -66,6 +66,8 @@ def log_compiled(run: Any, job: Job, report: CompileReport, compiled: Compiled, 
         params = {name: value for name, value in details.items() if name not in numbers}
         run.child(candidate.name, params=params, metrics={"score": candidate.score, **numbers})
     log_frontier(run, compiled.report)
+    if "trials" in compiled.report:
+        run.metrics(flat_metrics({k: v for k, v in compiled.report.items() if k != "chosen"}, "trials."))
     run.folder(report.artifact, "artefact")
     texts = [instructions_of(program) for program in (job.task.program, compiled.program)]
     if texts[1]:

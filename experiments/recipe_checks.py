@@ -1,5 +1,6 @@
 """What the shape of a recipe does not show: names and options that the library does not have."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
@@ -73,6 +74,10 @@ def _check_option(name: str, value: Any, default: Any, least: int | None) -> Non
             if not isinstance(value, kind):
                 raise ConfigError(f"option `{name}` must be {expected}, got {value!r}")
             return
+    if isinstance(default, Mapping):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"option `{name}` must be a table of lists such as {{k = [3, 5]}}, got {value!r}")
+        return
     whole = isinstance(default, int)
     kinds: tuple[type, ...] = (int,) if whole else (int, float)
     if least is None:

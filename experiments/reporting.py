@@ -17,14 +17,17 @@ def scored_summary(evaluation: Evaluation, metric: str) -> dict[str, Any]:
 
 
 def chosen_by(before: RagModule, after: RagModule) -> dict[str, Any]:
-    """What the compile changed: controls, instructions by predictor, and how many demos each predictor has."""
+    """What the compile changed: settings, controls, instructions by predictor; and how many demos each has."""
     chosen: dict[str, Any] = {}
+    was, now = (program.settings.model_dump(mode="json") for program in (before, after))
+    if settings := {name: value for name, value in now.items() if value != was[name]}:
+        chosen["settings"] = settings
     controls = getattr(after, "controls", None)
     if controls is not None and controls.values != before.controls.values:
         chosen["controls"] = controls.values.model_dump(mode="json")
     old = {name: predictor.signature.instructions for name, predictor in before.named_predictors()}
     new = {name: predictor.signature.instructions for name, predictor in after.named_predictors()}
-    if changed := {name: text for name, text in new.items() if text != old.get(name)}:
+    if changed := {name: text for name, text in new.items() if text != old.get(name, text)}:
         chosen["instructions"] = changed
     if demos := {name: len(predictor.demos) for name, predictor in after.named_predictors() if predictor.demos}:
         chosen["demos"] = demos

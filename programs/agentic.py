@@ -14,6 +14,7 @@ import dspy
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.material import Reading, reading_ask
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.plain import plain_result, take_answer
 from reflective_rag.programs.plans import MOST_PARTS, Part, read_plan, resolved
 from reflective_rag.programs.repeats import is_repeat
@@ -85,6 +86,7 @@ class AgenticRAG(RagModule):
         self.answer = dspy.Predict(AnswerQuestion)
         self.rewrite = dspy.Predict(RewriteQuery)
         self.compose = dspy.Predict(ComposeAnswer)
+        show_nearest(self, self.settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
         """A question that stays whole, and four sub-questions that all need their retry; then the answer."""

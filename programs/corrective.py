@@ -86,13 +86,13 @@ class CorrectiveRAG(RagModule):
         show_nearest(self, settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
-        """A grade for each passage where a model gives them, and the answer.
+        """A grade for each passage that is found, where a model gives them, and the answer.
 
         Unless the first search is judged correct, a rewrite too, and the grades of the second search.
         """
         asked, writes = int(self.critic == "lm"), int(self.settings.mode != "rules")
         first = self.settings.k * asked + writes
-        return first, first + self.settings.fallback_k * asked + writes
+        return asked + writes, first + self.settings.fallback_k * asked + writes
 
     def _start(self, question: str) -> Ledger:
         ledger = super()._start(question)

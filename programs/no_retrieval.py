@@ -7,6 +7,7 @@ import dspy
 
 from reflective_rag.programs.judgements import is_refusal
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.plain import plain_result
 from reflective_rag.programs.searching import SearchFunction
 from reflective_rag.programs.settings import build
@@ -34,6 +35,7 @@ class NoRetrieval(RagModule):
         super().__init__(search, today=today)
         self.settings = build(NoRetrievalSettings, options)
         self.answer = dspy.Predict(AnswerAlone)
+        show_nearest(self, self.settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
         """One."""

@@ -14,6 +14,7 @@ import json_repair
 
 from reflective_rag.programs.material import Reading
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.plain import plain_result, take_answer
 from reflective_rag.programs.pool import DEMO_CHARS, numbered
 from reflective_rag.programs.repeats import is_repeat
@@ -81,6 +82,7 @@ class ReActRAG(RagModule):
         super().__init__(search, today=today)
         self.settings = build(ReActSettings, options)
         self.agent = dspy.ReAct(AnswerBySearching, tools=[_TOOL], max_iters=self.settings.max_iters)
+        show_nearest(self, self.settings.nearest_demos)
 
     def calls_per_question(self) -> tuple[int, int]:
         """A model that finishes at once, and one that takes every turn; then the answer."""
@@ -124,14 +126,15 @@ class ReActRAG(RagModule):
     def _ask(self, state: ReActState, name: str, predictor: Any, phase: Phase) -> Substeps[AskOutcome]:
         """One call about the turns so far. As in DSPy, the oldest goes where they do not fit the model's context."""
         while True:
-            inputs = {"question": without_markup(state.question), "trajectory": self._trajectory(state.turns)}
-            demo = {"trajectory": self._trajectory(state.turns, short=True)}
+            inputs = {"question": without_markup(state.question), "trajectory": self.trajectory(state.turns)}
+            demo = {"trajectory": self.trajectory(state.turns, short=True)}
             outcome = yield from ask(Ask(name=name, predictor=predictor, inputs=inputs, phase=phase, demo_inputs=demo))
             if not outcome.error.startswith(_TOO_LONG) or len(state.turns) < 2:
                 return outcome
             del state.turns[0]
 
-    def _trajectory(self, turns: Sequence[Turn], *, short: bool = False) -> str:
+    def trajectory(self, turns: Sequence[Turn], *, short: bool = False) -> str:
+        """Turns as `dspy.ReAct` writes them into its prompt; `short` with the observations that a demo carries."""
         written: dict[str, Any] = {}
         for i, turn in enumerate(turns):
             written[f"thought_{i}"] = turn.thought

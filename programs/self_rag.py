@@ -8,10 +8,12 @@ import dspy
 
 from reflective_rag.programs.messages import ended
 from reflective_rag.programs.module import RagModule
+from reflective_rag.programs.nearest import show_nearest
 from reflective_rag.programs.pool import EvidencePool
 from reflective_rag.programs.scorers.handle import OWN, Scorers, check_models, check_own
 from reflective_rag.programs.searching import SearchFunction
 from reflective_rag.programs.self_rag_answers import answer_alone, answer_each, from_memory, next_query
+from reflective_rag.programs.self_rag_calls import fewest_and_most_calls
 from reflective_rag.programs.self_rag_candidates import Candidate, shortfall, useless
 from reflective_rag.programs.self_rag_critics import decide, grade
 from reflective_rag.programs.self_rag_long import write_long
@@ -82,6 +84,7 @@ class SelfRAG(RagModule):
         if settings.mode == "lm":
             self._build_writers(settings)
         self.asks_model = bool(self.predictors())
+        show_nearest(self, settings.nearest_demos)
 
     def _build_writers(self, settings: SelfRagSettings) -> None:
         """What writes answers and queries in this configuration."""
@@ -93,6 +96,10 @@ class SelfRAG(RagModule):
                 self.rewrite = dspy.Predict(RewriteQuery)
         if settings.retrieval != "always" or settings.answer_from_memory:
             self.alone = dspy.Predict(AnswerAlone)
+
+    def calls_per_question(self) -> tuple[int, int]:
+        """From an answer that is good at once to every passage relevant in every round."""
+        return fewest_and_most_calls(self.settings)
 
     def steps(self, question: str) -> Steps:
         """Decide whether to search; then at most `max_rounds` turns of search, filter, answer each, criticise."""

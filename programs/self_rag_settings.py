@@ -71,6 +71,8 @@ class SelfRagSettings(Strict):
     """A longer passage is read as its most fitting windows of sentences up to this length."""
     near_duplicate: float | None = Field(default=0.85, ge=0.5, le=1)
     """Jaccard similarity of three-word shingles from which a passage that says the same is left out; None keeps all."""
+    nearest_demos: int = Field(default=0, ge=0, le=100)
+    """Demos that a call shows: those of most similar questions (strategy `knn`); 0 shows all."""
     budget: Budget = Budget()
 
     def backend(self, judgement: SelfRagJudgement) -> Backend:

@@ -11,6 +11,7 @@ from reflective_rag.signatures.types import Backend
 class NoRetrievalSettings(Strict):
     """Settings of NoRetrieval."""
 
+    nearest_demos: int = Field(default=0, ge=0, le=100)
     budget: Budget = Budget()
 
 
@@ -31,6 +32,7 @@ class ReActSettings(Strict):
     """Most turns, one call each; then the answer is written from what was found."""
     passage_chars: int = Field(default=2400, ge=200)
     include_citations: bool = True
+    nearest_demos: int = Field(default=0, ge=0, le=100)
     budget: Budget = Budget()
 
 
@@ -42,6 +44,7 @@ class AgenticSettings(Strict):
     max_passages: int = Field(default=10, ge=1, le=100)
     passage_chars: int = Field(default=2400, ge=200)
     include_citations: bool = True
+    nearest_demos: int = Field(default=0, ge=0, le=100)
     budget: Budget = Budget()
 
 

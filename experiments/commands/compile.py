@@ -145,7 +145,7 @@ def _print_outcome(document: dict[str, Any]) -> None:
     from reflective_rag.experiments.console import note, out, print_whole
     from reflective_rag.experiments.models import is_recording
     from reflective_rag.experiments.printing import summary_table
-    from reflective_rag.experiments.replay_words import replay_lines
+    from reflective_rag.experiments.tuning_words import tuning_lines
     from reflective_rag.experiments.warming import NOT_COUNTED
 
     columns = []
@@ -159,7 +159,7 @@ def _print_outcome(document: dict[str, Any]) -> None:
         out.print(f"{name}: {shown}", markup=False)
     if not document["chosen"]:
         out.print("nothing changed: the program it began with is the best that was found")
-    for line in replay_lines(document["report"]):
+    for line in tuning_lines(document["report"]):
         out.print(line, markup=False)
     if document["dollars"] is not None:
         out.print(f"spent ${document['dollars']:.4f}")

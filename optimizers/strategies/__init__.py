@@ -14,6 +14,7 @@ from reflective_rag.optimizers.strategies.knn import Knn
 from reflective_rag.optimizers.strategies.labeled import Labeled
 from reflective_rag.optimizers.strategies.mipro import Mipro
 from reflective_rag.optimizers.strategies.none import NoCompile
+from reflective_rag.optimizers.strategies.settings import TuneSettings
 from reflective_rag.optimizers.strategies.simba import Simba
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError
@@ -24,6 +25,7 @@ STRATEGIES: dict[str, Strategy] = {
     for s in (
         NoCompile(),
         TuneControls(),
+        TuneSettings(),
         Labeled(),
         Bootstrap(),
         BootstrapRandomSearch(),
@@ -51,7 +53,7 @@ def strategy(name: str, program: RagModule, options: Mapping[str, Any]) -> tuple
     if chosen.asks_model and not program.uses_model():
         raise ConfigError(
             f"strategy {name!r} changes {chosen.changes}, but this program runs on rules and has none; "
-            'use `strategy = "controls"`, or give a model with `--lm`'
+            'use `strategy = "controls"` or "settings", or give a model with `--lm`'
         )
     return chosen, {**chosen.defaults, **options}
 

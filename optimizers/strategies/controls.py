@@ -1,22 +1,28 @@
 """`controls`: choose the stopping rule by replay, with no model call beyond one recorded pass (see `replay.py`)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reflective_rag.optimizers.kind_thetas import thetas_by_kind
-from reflective_rag.optimizers.metrics import LAM, MU, metric
+from reflective_rag.optimizers.metrics import metric
 from reflective_rag.optimizers.replay import MAX_ROUNDS, record_pass
 from reflective_rag.optimizers.replay_check import check_on_replies
 from reflective_rag.optimizers.replay_choice import best_rule, figures_of, frontier, held_out_gain, joined
 from reflective_rag.optimizers.replay_rules import Stop, grid, simulate
 from reflective_rag.optimizers.replay_table import ReplayTable
 from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, calls_per_run
+from reflective_rag.optimizers.strategies.prices import prices
+from reflective_rag.optimizers.strategies.settings import TuneSettings
 from reflective_rag.programs.reflective import ReflectiveRAG
 from reflective_rag.signatures.errors import ConfigError
 
 
 class TuneControls:
     """Tune θ, weights, rounds, patience and the critic's say for quality − λ·tokens/1000 − μ·retrievals.
+
+    Only ReflectiveRAG's loop can be replayed. Any other program's few numbers are tuned by running it, as strategy
+    `settings` does, at its default number of trials.
 
     λ and μ are options of the strategy, else those of the metric `costed`, else its defaults. Train and val are used
     together: nothing is fitted but a handful of numbers, and what the choice gains on other questions is estimated.
@@ -31,8 +37,10 @@ class TuneControls:
 
     def plan(self, task: CompileTask) -> Plan:
         """One run of every question to the last round, each round with its ending."""
+        if not isinstance(task.program, ReflectiveRAG):
+            return TuneSettings().plan(_by_running(task))
         runs = len(task.train) + len(task.val)
-        full = _program(task).deepcopy()
+        full = task.program.deepcopy()
         rounds = int(task.options["max_rounds"])
         full.controls.values = full.controls.values.model_copy(update={"max_rounds": rounds})
         low, high = calls_per_run(full)
@@ -40,7 +48,9 @@ class TuneControls:
 
     def compile(self, task: CompileTask) -> Compiled:
         """Record, replay every rule of the grid, keep the best, and run it on the recorded replies as a check."""
-        program = _program(task)
+        if not isinstance(task.program, ReflectiveRAG):
+            return TuneSettings().compile(_by_running(task))
+        program = task.program
         rounds = int(task.options["max_rounds"])
         quality = metric(getattr(task.metric, "quality", "f1")) if task.metric.name == "costed" else task.metric
         lam, mu = prices(task)
@@ -70,26 +80,16 @@ class TuneControls:
         return Compiled(program=compiled, candidates=_candidates(points), report=report)
 
 
-def prices(task: CompileTask) -> tuple[float, float]:
-    """λ and μ: the options, else those of the metric `costed`, else its defaults."""
-    priced = task.metric.name == "costed"
-    own = [getattr(task.metric, name, default) if priced else default for name, default in (("lam", LAM), ("mu", MU))]
-    asked = [task.options.get("lam"), task.options.get("mu")]
-    lam, mu = (float(default if value is None else value) for value, default in zip(asked, own, strict=True))
-    return lam, mu
+def _by_running(task: CompileTask) -> CompileTask:
+    """The task of strategy `settings` for a program whose loop is not replayed, with the same prices.
 
-
-def _program(task: CompileTask) -> ReflectiveRAG:
-    if isinstance(task.program, ReflectiveRAG):
-        return task.program
-    name, own = task.program.name, getattr(task.program, "controls", None)
-    if own is None:
-        raise ConfigError(f"strategy 'controls' tunes the controls of 'reflective'; program {name!r} has no controls")
-    fields = ", ".join(f"`{field}`" for field in type(own.values).model_fields)
-    raise ConfigError(
-        f"strategy 'controls' tunes the controls of 'reflective' only, by replay; those of {name!r} ({fields}) cannot "
-        f"be replayed: set them as options of the program"
-    )
+    Raises:
+        ConfigError: For options of the replay.
+    """
+    if task.options.get("by_kind"):
+        raise ConfigError(f"`by_kind` needs the replay of 'reflective'; {task.program.name!r} is tuned by running it")
+    options = {**TuneSettings.defaults, **{name: task.options.get(name) for name in ("lam", "mu")}}
+    return replace(task, options=options)
 
 
 def _reasons(stops: Sequence[Stop]) -> dict[str, int]:

@@ -15,7 +15,6 @@ from reflective_rag.optimizers.strategies.running import (
     teacher_settings,
 )
 from reflective_rag.programs.nearest import show_nearest
-from reflective_rag.programs.registry import PROGRAMS
 from reflective_rag.signatures.errors import ConfigError
 
 
@@ -38,13 +37,12 @@ class Knn:
         """Every training question at least once.
 
         Raises:
-            ConfigError: The program cannot choose demos by question.
+            ConfigError: A program of your own whose settings have no `nearest_demos`.
         """
         if "nearest_demos" not in type(task.program.settings).model_fields:
-            able = [name for name, kind in PROGRAMS.items() if "nearest_demos" in type(kind().settings).model_fields]
             raise ConfigError(
-                f"strategy 'knn' needs a program that chooses demos by question (`nearest_demos`): "
-                f"{', '.join(map(repr, able))}; got {task.program.name!r}"
+                "strategy 'knn' needs a program that chooses demos by question: its settings must have the field "
+                f"`nearest_demos`, and those of {task.program.name!r} have not"
             )
         low, high = calls_per_run(task.program)
         runs = len(task.train)

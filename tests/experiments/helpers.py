@@ -76,10 +76,17 @@ def write_recipe(folder: Path, **changes: Any) -> Path:
     lines = [f"{key} = {json.dumps(value)}" for key, value in known.items() if key not in SECTIONS]
     for section in SECTIONS:
         if section in known:
-            lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in known[section].items())]
+            lines += [f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in known[section].items())]
     path = folder / "recipe.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def _toml(value: Any) -> str:
+    """A value, or a table of values in one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {json.dumps(inner)}" for key, inner in value.items()) + "}"
+    return json.dumps(value)
 
 
 def knowing(request: Request) -> str:

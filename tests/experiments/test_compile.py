@@ -316,11 +316,14 @@ def test_bad_recipes_are_one_error(
     assert not Path("art").exists()
 
 
-def test_controls_of_a_program_without_a_loop_are_refused(workplace: Path) -> None:
-    """NaiveRAG has no stopping rule to tune."""
-    done = run("compile", write_recipe(workplace, program="naive"), "--out", "art")
-    assert done.exit_code == 2
-    assert "has no controls" in done.stderr
+def test_a_program_without_a_loop_is_tuned_by_running_it(workplace: Path) -> None:
+    """NaiveRAG has no stopping rule to replay: its k is chosen in trials, which are told and kept."""
+    recipe = write_recipe(workplace, program="naive", program_options={"k": 1})
+    document = run_json("compile", recipe, "--out", "art")
+    assert document["report"]["trials"] == 6
+    assert read_manifest("art").notes["report"]["gain"]["n"] == document["n"]["train"] + document["n"]["val"]
+    told = run("compile", recipe, "--out", "art").stdout
+    assert "ran 6 combinations" in " ".join(told.split())
 
 
 def test_replies_that_cannot_be_used_end_with_one_error(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from reflective_rag.experiments.compile_results import log_frontier
 from reflective_rag.experiments.frontier_plots import frontier_rows, save_frontier
-from reflective_rag.experiments.replay_words import replay_lines
+from reflective_rag.experiments.tuning_words import tuning_lines
 from reflective_rag.programs import LoopControls
 
 
@@ -104,7 +104,7 @@ def test_the_run_gets_figures_table_and_plots() -> None:
 )
 def test_a_person_is_told_what_the_gain_is_worth(changes: dict[str, Any], said: str, not_said: str) -> None:
     """On the questions of the choice, and on others; where that is nothing it says so."""
-    text = "\n".join(replay_lines(report(0.4, 0.6, **changes)))
+    text = "\n".join(tuning_lines(report(0.4, 0.6, **changes)))
     assert said in text
     assert not_said not in text
     assert "replayed 10,585 stopping rules" in text
@@ -113,5 +113,5 @@ def test_a_person_is_told_what_the_gain_is_worth(changes: dict[str, Any], said: 
 def test_questions_that_replay_otherwise_are_named() -> None:
     """Never hidden behind a mean; and a strategy that replays nothing has no lines."""
     bad = report(0.4) | {"replayed": {"n": 3, "same": 2, "score": 0.6, "differ": ["q7"]}}
-    assert "2 of 3 questions score the same (not q7)" in "\n".join(replay_lines(bad))
-    assert replay_lines({"critic_cases": {}}) == []
+    assert "2 of 3 questions score the same (not q7)" in "\n".join(tuning_lines(bad))
+    assert tuning_lines({"critic_cases": {}}) == []

@@ -4,14 +4,12 @@ import logging
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Request
 
-from reflective_rag.optimizers.strategies import STRATEGIES
 from reflective_rag.programs import SelfRAG, load_program, make_program, save_program
 from reflective_rag.programs.drivers import replay
 from reflective_rag.programs.self_rag_settings import SelfRagControls
@@ -158,13 +156,6 @@ def test_an_artefacts_controls_give_way_to_options_and_its_shape_does_not(tmp_pa
     for name, value in fixed.items():
         with pytest.raises(ConfigError, match=f"`{name}` cannot be changed"):
             load_program(tmp_path / "artefact", search, **{name: value})
-
-
-def test_the_replay_strategy_refuses_a_program_whose_loop_it_does_not_know() -> None:
-    """Strategy `controls` replays ReflectiveRAG's rule; it never tunes another program's numbers in silence."""
-    task: Any = SimpleNamespace(program=SelfRAG(search), train=[], val=[], options={"max_rounds": 2})
-    with pytest.raises(ConfigError, match="'self-rag'"):
-        STRATEGIES["controls"].plan(task)
 
 
 def weighed(word: str, field: str, **p: float) -> dict[str, Any]:

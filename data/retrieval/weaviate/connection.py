@@ -10,13 +10,15 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from reflective_rag.data.retrieval.breaker import RetrieverUnavailable
 from reflective_rag.data.retrieval.weaviate.place import KEY_VARIABLE, WeaviatePlace
+from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.signatures.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -28,17 +30,27 @@ WRITE_SECONDS = 90.0
 """The longest that one batch, or one change of the schema, may take."""
 PROBE_SECONDS = 2.0
 """How long the server may take to say that it is ready."""
+CLOSE_SECONDS = 5.0
+"""How long closing waits; what has not ended by then goes on in a thread of its own."""
 
 
 class Clients:
-    """Both clients, connected. Safe for threads."""
+    """Both clients, connected; closed once and for good. Safe for threads.
+
+    Nobody waits for a connection that is being made, `close` least of all: one that is finished after it closes itself.
+    """
 
     def __init__(self, place: WeaviatePlace) -> None:
         self._place = place
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # never held while a server is asked
+        self._connecting = threading.Lock()
+        self.opening = threading.Lock()
+        """For whoever reads the collection's schema through these: one does it for all."""
         self._pid = os.getpid()
         self._sync: WeaviateClient | None = None
         self._async: WeaviateAsyncClient | None = None
+        self._begun: WeaviateClient | None = None
+        self._closed = False
 
     @property
     def inherited(self) -> bool:
@@ -46,63 +58,96 @@ class Clients:
         return self._pid != os.getpid()
 
     def sync(self) -> WeaviateClient:
-        """The synchronous client."""
-        with self._lock:
-            if self._sync is None:
-                client = _embedded(self._place) if self._place.folder else _client(self._place)
-                try:
-                    client.connect()
-                except BaseException:
-                    client.close()
-                    raise
+        """The synchronous client. Raises `RetrieverUnavailable` where `close` came first."""
+        if (kept := self._sync) is not None:
+            return kept
+        with self._connecting:
+            return self._sync or self._connected()
+
+    def _connected(self) -> WeaviateClient:
+        self._refuse_closed()
+        client = self._begun = _embedded(self._place) if self._place.folder else _client(self._place)
+        try:
+            self._refuse_closed()
+            client.connect()
+            with self._lock:
+                self._refuse_closed()
                 self._sync = client
-            return self._sync
+        except BaseException:
+            with suppress(Exception):
+                client.close()
+            self._refuse_closed()  # whatever the client says when it is closed while it connects
+            raise
+        finally:
+            self._begun = None
+        return client
 
     async def asynchronous(self) -> WeaviateAsyncClient:
-        """The asynchronous client; on the loop of `on_loop`."""
+        """The asynchronous client; on the loop of `on_loop`. Raises as `sync`."""
+        self._refuse_closed()
         if (kept := self._kept()) is not None:
             return kept
         client = _async_client(self._place, self._sync)
         try:
             await client.connect()
+            with self._lock:
+                self._refuse_closed()
+                self._async = self._async or client
         except BaseException:
             await client.close()
             raise
-        if (kept := self._kept()) is not None:  # another search connected meanwhile
+        kept = self._kept() or client
+        if kept is not client:  # another search connected meanwhile
             await client.close()
-            return kept
-        self._async = client
-        return client
+        return kept
 
     def _kept(self) -> WeaviateAsyncClient | None:
         return self._async
 
-    @property
-    def connected(self) -> bool:
-        """Whether the server has answered once."""
-        return self._sync is not None
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise RetrieverUnavailable(f"the connection to {self._place.address!r} was closed while it was used")
 
-    def ready(self) -> bool:
-        """Whether the server answers over REST; yes while there is no connection yet. Raises where it does not."""
+    def ready(self) -> bool | None:
+        """Whether the server answers over REST; None while there is no connection to ask by."""
         client = self._sync
-        return client is None or bool(client.get_meta())  # `is_ready` would print its errors
+        return None if client is None else bool(client.get_meta())  # `is_ready` would print its errors
 
-    async def aready(self) -> bool:
+    async def aready(self) -> bool | None:
         """`ready` on the loop of `on_loop`."""
-        client = self._async
-        return client is None or bool(await client.get_meta())
+        if (client := self._async) is not None:
+            return bool(await client.get_meta())
+        return await asyncio.wrap_future(in_daemon_thread(self.ready))
 
     def close(self) -> None:
-        """Let go of both; in a forked process they are the parent's, and left alone."""
+        """Let go of both within `CLOSE_SECONDS`; in a forked process they are the parent's, and left alone."""
         if self.inherited:
             return
         with self._lock:
-            sync, asynchronous, self._sync, self._async = self._sync, self._async, None, None
-        if asynchronous is not None:
-            with suppress(Exception):  # a connection that is broken already
-                on_loop(asynchronous.close()).result(PROBE_SECONDS)
-        if sync is not None:
-            sync.close()
+            self._closed = True
+            sync, asynchronous, self._sync, self._async = self._sync or self._begun, self._async, None, None
+
+        def let_go() -> None:
+            if asynchronous is not None:
+                with suppress(Exception):  # a connection that is broken already
+                    on_loop(asynchronous.close()).result(PROBE_SECONDS)
+            if sync is not None:
+                sync.close()
+
+        if sync is not None or asynchronous is not None:
+            _within(CLOSE_SECONDS, let_go)
+
+
+def _within(seconds: float, job: Callable[[], None]) -> None:
+    """Do `job`, and wait for it no longer than that; its errors are nobody's."""
+    try:
+        done = in_daemon_thread(job)
+    except RuntimeError:  # the interpreter ends, and begins no thread any more
+        with suppress(Exception):
+            job()
+        return
+    with suppress(Exception):
+        done.result(seconds)
 
 
 def _options(place: WeaviatePlace, **more: Any) -> dict[str, Any]:

@@ -50,11 +50,11 @@ def _unpickled(message: str, failures: dict[str, str], stored: int) -> ImportFai
 
 
 def silent(place: WeaviatePlace, seconds: float, ready: bool) -> RetrieverUnavailable:
-    """A call that did not end in time. `ready` says whether the server answers over REST."""
+    """A call that did not end in time. `ready` says whether the server answered over REST meanwhile."""
     if not ready:
         return RetrieverUnavailable(f"{place.address!r} does not answer. {_running(place)}")
     return RetrieverUnavailable(
-        f"{place.address!r} did not answer within {seconds:g} seconds, though REST does: is the server busy "
+        f"{place.address!r} did not answer within {seconds:g} seconds, though REST answered meanwhile: is the server busy "
         f"(`?deadline=SECONDS`), and gRPC reachable at {place.grpc_host}:{place.grpc_port} (`?grpc=PORT`)?"
     )
 
@@ -65,6 +65,8 @@ def translated(error: Exception, place: WeaviatePlace) -> Exception:
 
     if isinstance(error, ReflectiveRAGError):
         return error
+    if isinstance(error, weaviate_errors.WeaviateClosedClientError):  # by another thread
+        return RetrieverUnavailable(f"the connection to {place.address!r} was closed while it was used")
     names = {kind.__name__ for kind in type(error).__mro__}
     ours = isinstance(error, weaviate_errors.WeaviateBaseError | OSError)
     # httpx errors (a dependency of the client's, not of ours) and those of gRPC are known by name.

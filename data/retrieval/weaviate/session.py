@@ -15,6 +15,7 @@ from reflective_rag.data.retrieval.weaviate.faults import missing, silent, trans
 from reflective_rag.data.retrieval.weaviate.place import WeaviatePlace
 from reflective_rag.data.retrieval.weaviate.schema import Schema, create, read_schema
 from reflective_rag.data.retrieval.weaviate.waiting import Silence, await_, wait
+from reflective_rag.data.threads import in_daemon_thread
 
 T = TypeVar("T")
 
@@ -73,25 +74,30 @@ class Session:
         allowed = seconds or self.place.deadline
         if self.place.folder and self._opened is None:
             allowed = START_SECONDS
+        clients = self.clients
         with self._breaker:
             try:
-                return wait(job, self.clients.ready, allowed)
+                return wait(job, clients.ready, allowed)
             except Silence as silence:
-                raise silent(self.place, allowed, silence.ready and self.clients.connected) from None
+                self._leave(clients, silence)
+                raise silent(self.place, allowed, silence.ready) from None
             except Exception as error:
                 raise translated(error, self.place) from error
 
     async def arun(self, job: Callable[[Any], Awaitable[T]]) -> T:
         """`run` for what uses the collection of the asynchronous client; on the loop of `connection.on_loop`."""
 
+        clients = self.clients
+
         async def ask() -> T:
-            client = await self.clients.asynchronous()
+            client = await clients.asynchronous()
             return await job(self._of_tenant(client.collections.use(self.place.collection)))
 
         with self._breaker:
             try:
-                return await await_(ask(), self.clients.aready, self.place.deadline)
+                return await await_(ask(), clients.aready, self.place.deadline)
             except Silence as silence:
+                self._leave(clients, silence)
                 raise silent(self.place, self.place.deadline, silence.ready) from None
             except Exception as error:
                 raise translated(error, self.place) from error
@@ -112,26 +118,42 @@ class Session:
             self.remember(schema)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Let go of the connections, without waiting for one that is being made."""
+        self._swapped(self.clients)()
+
+    def _swapped(self, clients: Clients) -> Callable[[], object]:
+        """What closes `clients`, which are used no more; nothing where others have come already."""
         with self._lock:
+            if clients is not self.clients:
+                return lambda: None
             finalizer, self._opened = self._finalizer, None
             self._connect_later()
-        finalizer()
+        return finalizer
+
+    def _leave(self, clients: Clients, silence: Silence) -> None:
+        """A server that says nothing at all may hold its connections for ever: the next call makes new ones."""
+        if not silence.ready and not self.place.folder:
+            in_daemon_thread(self._swapped(clients))
 
     def _open(self) -> Opened:
         """The collection, from the server at the first time. Runs inside `run`."""
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._connected()
-            return self._opened
+        clients = self.clients
+        with clients.opening:
+            if (known := self._opened) is not None and clients is self.clients:
+                return known
+            opened = self._connected(clients)
+            with self._lock:
+                if clients is self.clients:
+                    self._opened = opened
+            return opened
 
-    def _connected(self) -> Opened:
-        bare = self.bare()
+    def _connected(self, clients: Clients) -> Opened:
+        bare = clients.sync().collections.use(self.place.collection)
         schema = read_schema(bare, self.place)
         if schema is None and self._create:
             chosen = None if self.place.vectorizer else self._chosen()
             name, dimensions = (chosen.name, chosen.dimensions) if chosen else ("none", None)
-            create(self.clients.sync(), self.place, name, dimensions)
+            create(clients.sync(), self.place, name, dimensions)
             schema = read_schema(bare, self.place)
         if schema is None:
             raise missing(self.place)

@@ -9,7 +9,7 @@ import pytest
 from reflective_rag.optimizers.metrics import AnswerMetric, metric
 from reflective_rag.optimizers.strategies import STRATEGIES
 from reflective_rag.optimizers.strategies.gepa import _Reached
-from reflective_rag.programs import NaiveRAG, ReflectiveRAG, SelfRAG, load_program
+from reflective_rag.programs import NaiveRAG, ReflectiveRAG, load_program
 from reflective_rag.programs.artefacts import save_program
 from reflective_rag.programs.registry import PROGRAMS, make_program
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
@@ -122,18 +122,8 @@ def test_knn_asks_nothing_more_for_a_question_and_can_be_saved(tmp_path: Path) -
         assert len(bench.lm.engine.requests[-1].messages) == 3
 
 
-def test_knn_needs_a_program_that_chooses_demos() -> None:
-    """Where it cannot, it says which can: every one that it accepts."""
-    bench = Bench()
-    with pytest.raises(ConfigError, match="'reflective', 'naive', 'always', 'corrective'; got 'self-rag'") as refused:
-        STRATEGIES["knn"].plan(bench.task("knn", program=SelfRAG(search)))
-    for name in PROGRAMS:
-        if f"'{name}'" in str(refused.value) and name != "self-rag":
-            assert STRATEGIES["knn"].plan(bench.task("knn", program=make_program(name, search))).program_runs
-
-
-@pytest.mark.parametrize("name", ["reflective", "naive", "always", "corrective"])
-def test_the_setting_of_knn_works_in_every_program_that_has_it(name: str) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_setting_of_knn_works_in_every_program(name: str) -> None:
     """A program that is made with `nearest_demos`, as a loaded artefact is, shows that many demos a call."""
     made = make_program(name, search, nearest_demos=2)
     assert [getattr(predictor, "nearest_demos", 0) for predictor in made.predictors()] == [2] * len(made.predictors())

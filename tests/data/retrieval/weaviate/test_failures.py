@@ -62,7 +62,7 @@ def test_grpc_that_never_answers(standin, name, deaf, open_at):
     """REST works, gRPC does not: the message names the gRPC port and how to set it."""
     open_at(standin.address(name)).add(CORPUS)
     address = standin.address(name, deadline=0.5).replace(f"grpc={standin.grpc_port}", f"grpc={deaf}")
-    with pytest.raises(RetrieverUnavailable, match=rf"REST does.*127.0.0.1:{deaf} \(`\?grpc=PORT`\)"):
+    with pytest.raises(RetrieverUnavailable, match=rf"REST answered.*127.0.0.1:{deaf} \(`\?grpc=PORT`\)"):
         open_at(address).search("tea", 1)
 
 

@@ -1,4 +1,4 @@
-"""What replay tuning found, in a few lines for a person."""
+"""What tuning by replay or by running found, in a few lines for a person."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +6,25 @@ from typing import Any
 from reflective_rag.experiments.console import interval
 
 
-def replay_lines(report: Mapping[str, Any]) -> list[str]:
-    """The lines on the report of a compile; none where its strategy was not `controls`."""
-    if "frontier" not in report:
-        return []
+def tuning_lines(report: Mapping[str, Any]) -> list[str]:
+    """The lines on the report of a compile; none where its strategy was neither `controls` nor `settings`."""
+    if "trials" in report:
+        return _trial_lines(report)
+    return _replay_lines(report) if "frontier" in report else []
+
+
+def _trial_lines(report: Mapping[str, Any]) -> list[str]:
+    chosen = ", ".join(f"{name} {value}" for name, value in report["chosen"].items()) or "as they were"
+    lines = [
+        f"ran {report['trials']} combinations on {report['n']} questions; settings: {chosen}",
+        f"costed score {interval(report['costed'])}, gain {interval(report['gain'])} on the questions of the choice",
+    ]
+    if report["chosen"] and report["gain"]["low"] <= 0:
+        lines.append("more questions are needed to say that they are better than those before")
+    return lines
+
+
+def _replay_lines(report: Mapping[str, Any]) -> list[str]:
     replayed, held = report["replayed"], report["held_out_gain"]
     points = f"{len(report['frontier'])} on the frontier of quality against cost"
     lines = [
