@@ -40,17 +40,17 @@ _SHAPES = late_pattern(
 """What the keys of well-known services look like. Long enough that no word is one."""
 _BEARER = late_pattern(r"\b(Bearer\s+)(?=[\w.~+/-]*\d)[\w.~+/-]{16,}=*", re.IGNORECASE | re.ASCII)
 _KEY_IN_ADDRESS = late_pattern(
-    r"(://)(?:[^\s/@:\"']*:(?=[^\s@\"']*\d)(?=[^\s@\"']*[A-Za-z])(?!\d{1,5}/)[^\s@\"']{12,}"
+    r"(://)(?!\[[\da-fA-F:.]+\])(?:[^\s/@:\"']*:(?=[^\s@\"']*\d)(?=[^\s@\"']*[A-Za-z])(?!\d{1,5}/)[^\s@\"']{12,}"
     r"|(?=[\w%.~+=-]*\d)[\w%.~+=-]{20,})@",
     re.ASCII,
 )
 """A user with a long password of letters and digits, or a long token in place of both."""
 _ASSIGNED = late_pattern(
-    r"""((?:api[_-]?key|authorization|access[_-]token|client[_-]secret)["']?\s{0,9}[:=]\s{0,9}["']?(?:Bearer\s)?)"""
-    r"""[^\s"',;}\]]{8,}""",
+    r"""((?:api[_-]?key|authorization|access[_-]token|client[_-]secret)["']?\s{0,9}[:=]\s{0,9}["'(\[]{0,2}(?:Bearer\s)?)"""
+    r"""(?=[^\s"',;}\])]{8})(?:\[removed\]|[^\s"',;}\])])+""",  # what is removed already stays whole
     re.IGNORECASE,
 )
-_IN_ADDRESS = late_pattern(r"(://)[^/\s:@\"']*:(?!\d{1,5}/)[^\s@\"']+@")
+_IN_ADDRESS = late_pattern(r"(://)(?!\[[\da-fA-F:.]+\])[^/\s:@\"']*:(?!\d{1,5}/)[^\s@\"']+@")
 _IN_QUERY = late_pattern(
     r"([?&][\w-]*(?:key|token|secret|password|signature)=)(?=[^&\s\"'#]*\d)[^&\s\"'#]{8,}", re.IGNORECASE
 )

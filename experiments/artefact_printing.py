@@ -10,14 +10,19 @@ from reflective_rag.experiments.artefact_views import flat
 from reflective_rag.experiments.console import interval, out, print_whole
 
 SHOWN = 300
-"""Characters of an instruction or a demo that are printed; `--json` has all."""
+"""Characters of an instruction or a demo that are printed without `--full`."""
 
 
-def print_contents(found: Mapping[str, Any]) -> None:
-    """An artefact, part by part."""
-    made = ", ".join(f"{name} {_plain(value)}" for name, value in found["made_by"].items() if value not in ("", {}))
+def print_contents(found: Mapping[str, Any], *, full: bool = False) -> None:
+    """An artefact, part by part; `full` cuts no text."""
+    by = {name: value for name, value in found["made_by"].items() if value not in ("", {})}
+    corpus, started = by.pop("corpus", ()), by.pop("started_from", "")
     _line("program", f"{found['program']}, compiled with {found['model']}")
-    _line("made by", made or "unknown")
+    if started:
+        _line("goes on from", _plain(started))
+    _line("made by", ", ".join(f"{name} {_plain(value)}" for name, value in by.items()) or "unknown")
+    if corpus:
+        _line("corpus", ", ".join(map(_plain, corpus)) if isinstance(corpus, list) else _plain(corpus))
     _line("format", f"{found['format']}; " + ", ".join(f"{name} {text}" for name, text in found["versions"].items()))
     _line("loads", found["loads"] or "yes, with this version")
     for part in ("settings", "controls"):
@@ -33,37 +38,51 @@ def print_contents(found: Mapping[str, Any]) -> None:
     _line("calibration", _calibration(found["calibration"]))
     for name, predictor in found["predictors"].items():
         out.print(f"\n{name}: {len(predictor['demos'])} demos", style="bold", markup=False)
-        out.print(f"  {_short(predictor['instructions'])}", markup=False)
+        for line in _lines(predictor["instructions"], full=full):
+            out.print(f"  {line}", markup=False)
         for demo in predictor["demos"]:
-            out.print(f"  - {_short(_demo(demo))}", markup=False, style="dim")
+            out.print(f"  - {_short(_demo(demo), full=full)}", markup=False, style="dim")
 
 
-def print_differences(found: Mapping[str, Any], before: str, after: str) -> None:
-    """Two artefacts, part by part; only what differs."""
+def print_differences(found: Mapping[str, Any], before: str, after: str, *, full: bool = False) -> None:
+    """Two artefacts, part by part; only what differs. `full` cuts no text."""
     out.print(f"before  {before}\nafter   {after}", markup=False)
     if not found:
         out.print("\nno difference: program, model, instructions, demos, controls, scores and data are the same")
         return
     for part, changes in found.items():
-        if part in ("instructions", "demos"):
-            continue
-        rows = {"": changes} if part in ("program", "model") else changes
-        table = Table(title=part, title_justify="left")
-        for header in ("", "before", "after"):
-            table.add_column(header, overflow="fold")
-        for name, change in rows.items():
-            table.add_row(name, _cell(change["before"]), _cell(change["after"]))
-        print_whole(table)
-    for name, change in found.get("instructions", {}).items():
+        if part == "instructions":
+            _print_instructions(changes)
+        elif part == "demos":
+            _print_demos(changes, full=full)
+        else:
+            _print_changes(part, {"": changes} if part in ("program", "model") else changes, full=full)
+
+
+def _print_instructions(changes: Mapping[str, Any]) -> None:
+    for name, change in changes.items():
         out.print(f"\ninstructions of {name}", style="bold", markup=False)
         for line in change["diff"][2:]:
             style = {"+": "green", "-": "red"}.get(line[:1], "dim")
             out.print(f"  {line}", markup=False, style=style)
-    for name, change in found.get("demos", {}).items():
+
+
+def _print_demos(changes: Mapping[str, Any], *, full: bool) -> None:
+    for name, change in changes.items():
         out.print(f"\ndemos of {name}", style="bold", markup=False)
         for mark, demos, style in (("+", change["added"], "green"), ("-", change["removed"], "red")):
             for demo in demos:
-                out.print(f"  {mark} {_short(_demo(demo))}", markup=False, style=style)
+                out.print(f"  {mark} {_short(_demo(demo), full=full)}", markup=False, style=style)
+
+
+def _print_changes(part: str, changes: Mapping[str, Any], *, full: bool) -> None:
+    table = Table(title=part, title_justify="left")
+    for header in ("", "before", "after"):
+        table.add_column(header, overflow="fold")
+    for name, change in changes.items():
+        table.add_row(name, _cell(change["before"], full=full), _cell(change["after"], full=full))
+    out.print()
+    print_whole(table)
 
 
 def _line(label: str, text: str) -> None:
@@ -100,10 +119,10 @@ def _calibration(kept: Mapping[str, Any] | None) -> str:
     return f"{kept['kind']} on {kept['n']} answers of {kept['model'] or 'rules'}, right by {kept['correct'] or '?'}"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, *, full: bool = False) -> str:
     if isinstance(value, Mapping) and {"mean", "low", "high"} <= value.keys():
         return interval(dict(value))
-    return "–" if value is None else _short(_plain(value))
+    return "–" if value is None else _short(_plain(value), full=full)
 
 
 def _plain(value: Any) -> str:
@@ -117,6 +136,13 @@ def _demo(demo: Mapping[str, Any]) -> str:
     return " · ".join(f"{name}: {_plain(demo[name])}" for name in names)
 
 
-def _short(text: str | None) -> str:
+def _lines(text: str | None, *, full: bool) -> list[str]:
+    """In full the lines as they are, else one line that says what it leaves out."""
+    return (text or "").splitlines() if full else [_short(text)]
+
+
+def _short(text: str | None, *, full: bool = False) -> str:
     line = " ".join((text or "").split())
-    return line if len(line) <= SHOWN else f"{line[:SHOWN]}… ({len(line)} characters)"
+    if full or len(line) <= SHOWN:
+        return line
+    return f"{line[:SHOWN]}… {len(line) - SHOWN} characters more; --full shows all"

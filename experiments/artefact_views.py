@@ -41,11 +41,13 @@ def contents(folder: str | Path) -> dict[str, Any]:
     }
 
 
-_MADE_BY = ("recipe", "strategy", "stage", "strategy_options", "metric", "seed")
+_MADE_BY = ("recipe", "started_from", "corpus", "strategy", "stage", "strategy_options", "metric", "seed")
 
 
 def differences(before: str | Path, after: str | Path) -> dict[str, Any]:
     """What differs: part → name → {`before`, `after`}, ready for JSON; a part without differences is left out.
+
+    What a program does comes first, then its scores, then where it comes from.
 
     The `seconds` of the scores are: they are the machine's, and differ between two compiles that did the same.
 
@@ -55,21 +57,15 @@ def differences(before: str | Path, after: str | Path) -> dict[str, Any]:
         DataError: One of them is missing, damaged, or of a newer format.
     """
     old, new = contents(before), contents(after)
-    found: dict[str, Any] = {}
-    for part in ("program", "model"):
-        if old[part] != new[part]:
-            found[part] = {"before": old[part], "after": new[part]}
-    for part in ("made_by", "settings", "controls", "calibration", "scores", "data", "signatures", "versions"):
-        if changed := _changed(flat(old[part] or {}), flat(new[part] or {})):
-            found[part] = changed
-    scores = {name: both for name, both in found.pop("scores", {}).items() if name.rpartition(".")[2] != "seconds"}
-    if scores:
-        found["scores"] = scores
-    if instructions := _instructions(old["predictors"], new["predictors"]):
-        found["instructions"] = instructions
-    if demos := _demos(old["predictors"], new["predictors"]):
-        found["demos"] = demos
-    return found
+    found: dict[str, Any] = {
+        part: {"before": old[part], "after": new[part]} for part in ("program", "model") if old[part] != new[part]
+    }
+    found["instructions"] = _instructions(old["predictors"], new["predictors"])
+    found["demos"] = _demos(old["predictors"], new["predictors"])
+    for part in ("settings", "controls", "scores", "made_by", "calibration", "data", "signatures", "versions"):
+        found[part] = _changed(flat(old[part] or {}), flat(new[part] or {}))
+    found["scores"] = {name: both for name, both in found["scores"].items() if name.rpartition(".")[2] != "seconds"}
+    return {part: changes for part, changes in found.items() if changes}
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, Any]:

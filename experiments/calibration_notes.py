@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from reflective_rag.data.records import Record, record_fingerprint
 from reflective_rag.data.retrieval import Retriever
@@ -21,9 +22,27 @@ def corpus_note(program: RagModule, search: Retriever) -> str:
     if fitted and here != (fitted.get("passages"), fitted.get("search")):
         return (
             f"`confidence` was calibrated on {fitted.get('passages')} passages ({fitted.get('search')} search), and "
-            f"this corpus has {here[0]} ({here[1]} search): calibrate again where it matters"
+            f"this corpus has {here[0]} ({here[1]} search): {_at_stake(program)}calibrate again where it matters"
         )
     return ""
+
+
+def _at_stake(program: RagModule) -> str:
+    in_use = program.calibrated
+    return "the risk of `abstain_at_risk` may not be kept, " if in_use is not None and in_use.threshold else ""
+
+
+def use_note(risks: Sequence[Mapping[str, Any]]) -> str:
+    """How to abstain by one of the thresholds that were found; empty where none was."""
+    found = [each for each in risks if each["abstain_below"] is not None]
+    if not found:
+        return ""
+    by = {each["rule"]: each["risk"] for each in reversed(found)}
+    words = [
+        f"`--option abstain_at_risk={risk:g}{'' if rule == 'selective' else f' --option abstain_rule={rule}'}`"
+        for rule, risk in by.items()
+    ]
+    return f"to abstain by it, give {' or '.join(words)} to `ask` or `evaluate` beside `--artifact`"
 
 
 def seen_note(artifact: Path | None, data: Mapping[str, Sequence[Record]]) -> str:

@@ -7,7 +7,7 @@ from rich.table import Table
 from reflective_rag.experiments.console import interval, number
 
 _MEASURES = {"auroc": "AUROC ↑", "ece": "ECE ↓", "brier": "Brier ↓", "aurc": "AURC ↓", "augrc": "AUGRC ↓"}
-_RULES = {"selective": "of the answers, wrong", "joint": "of all questions, answered and wrong"}
+_RULES = {"selective": "of the answers, wrong (selective)", "joint": "of all questions, answered and wrong (joint)"}
 
 
 def quality_table(document: dict[str, Any]) -> Table:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reflective_rag.experiments.gains import difference, verdicts
 from reflective_rag.experiments.recipes import Recipe
 from reflective_rag.experiments.reporting import scored_summary
 from reflective_rag.optimizers.evaluation import Evaluation
@@ -36,6 +37,12 @@ class CompileReport:
     spent: Mapping[str, Any] = field(default_factory=dict)
     """Calls, tokens and dollars of all models, those of earlier attempts included."""
 
+    @property
+    def differences(self) -> dict[str, Any]:
+        """Split → column → compiled minus before, paired, with its interval."""
+        splits = [split for split in self.after if split in self.before]
+        return {split: difference(self.before[split], self.after[split], self.recipe.metric) for split in splits}
+
     def as_json(self) -> dict[str, Any]:
         """Ready for `json.dumps`; `before` and `after` hold a summary for dev and test."""
         return {
@@ -51,6 +58,8 @@ class CompileReport:
             "n": dict(self.n),
             "before": self._summaries(self.before),
             "after": self._summaries(self.after),
+            "differences": self.differences,
+            "verdict": verdicts(self.differences, self.recipe.metric),
             "plan": dict(self.plan),
             "chosen": dict(self.chosen),
             "report": dict(self.report),

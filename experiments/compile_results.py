@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reflective_rag.experiments.compile_report import CompileReport
+from reflective_rag.experiments.corpus_notes import corpus_names
 from reflective_rag.experiments.frontier_plots import frontier_rows, save_frontier
 from reflective_rag.experiments.jobs import Job
 from reflective_rag.experiments.models import is_recording
@@ -23,12 +24,14 @@ def save_compiled(job: Job, report: CompileReport, compiled: Compiled, out: Path
         split: {
             "before": scored_summary(report.before[split], recipe.metric),
             "after": scored_summary(evaluation, recipe.metric),
+            "difference": report.differences[split],
         }
         for split, evaluation in report.after.items()
     }
     notes = {
         "recipe": recipe.name,
         **({"started_from": Path(recipe.artifact).name} if recipe.artifact else {}),
+        "corpus": corpus_names(recipe.corpus),
         "strategy": recipe.strategy,
         "stage": recipe.stage,
         "strategy_options": dict(job.task.options),
@@ -58,6 +61,8 @@ def log_compiled(run: Any, job: Job, report: CompileReport, compiled: Compiled, 
             run.metrics(flat_metrics(summary, f"{split}.{when}."))
             run.table(f"{split}_{when}", rows_of(evaluation))
             log_diagnosis(run, evaluation, job.task.metric.name, f"{split}_{when}_", f"{split}.{when}.")
+    for split, each in report.differences.items():
+        run.metrics(flat_metrics(each, f"{split}.difference."))
     if report.spent:
         run.metrics({f"spent.{name}": value for name, value in report.spent.items() if value is not None})
     for candidate in compiled.candidates:

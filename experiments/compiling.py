@@ -10,6 +10,7 @@ from reflective_rag.experiments.compile_report import CompileReport
 from reflective_rag.experiments.compile_results import log_compiled, save_compiled
 from reflective_rag.experiments.compile_runs import CompileRun, spent_by
 from reflective_rag.experiments.estimating import estimate
+from reflective_rag.experiments.gains import nothing_told
 from reflective_rag.experiments.jobs import Job, prepare
 from reflective_rag.experiments.models import asking, model_named, ping
 from reflective_rag.experiments.optimizing import compiled_by
@@ -189,6 +190,7 @@ def _compile(work: _Work) -> CompileReport:
             run_id=logged.run_id,
             before=before,
             after=after,
+            warnings=(*report.warnings, *nothing_told(before, after, job.task.metric.name)),
             chosen=chosen,
             report=compiled.report,
             dollars=None if work.cap is None else work.cap.spent,

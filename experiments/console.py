@@ -34,8 +34,9 @@ class _Console(Console):
         super().print(*objects, **options)
 
 
-out = _Console(highlight=False, soft_wrap=True)
-err = _Console(stderr=True, highlight=False, soft_wrap=True)
+# A text may hold `:smile:`, which is none of ours to draw.
+out = _Console(highlight=False, soft_wrap=True, emoji=False)
+err = _Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 Report = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is; from any thread."""
@@ -60,7 +61,7 @@ def print_whole(table: Table) -> None:
     title, parts, notes = str(table.title or ""), [table], list[str]()
     if not fits(table, out.width):
         parts, notes = fitted(table, out.width)
-    elif cell_len(title) > Console(width=1000).measure(table).maximum:
+    elif cell_len(title) > Console(width=1000, emoji=False).measure(table).maximum:
         table.title = None
     else:
         title = ""
@@ -113,7 +114,7 @@ def progress_bar(*, short: bool = False) -> Iterator[Report]:
         finally:
             lines.close()
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bars: dict[str, TaskID] = {}
     lock = threading.Lock()
     with Progress(*columns, console=err, transient=True) as progress:

@@ -1,6 +1,5 @@
 """From corpus names to one retriever: the data's own passages, files, the bundled sample, addresses, or several."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -10,14 +9,12 @@ from reflective_rag.data.datasets import is_data_set, load_named, named_passages
 from reflective_rag.data.files.kinds import DOCUMENTS, ROWS
 from reflective_rag.data.records import Record, Split, load_corpus, load_records, pool, sample_path
 from reflective_rag.data.retrieval import (
-    Filters,
-    Mode,
     Progress,
     Retriever,
-    RetrieverMethods,
+    RetrieverUnavailable,
     open_retriever,
-    reciprocal_rank_fusion,
 )
+from reflective_rag.experiments.fused import FusedRetriever
 from reflective_rag.experiments.recipes import OWN, SAMPLE, is_address, is_sample
 from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.installing import install_hint
@@ -106,6 +103,7 @@ def open_search(
     *,
     embedder: str = "auto",
     progress: Progress | None = None,
+    need_all: bool = True,
 ) -> Retriever:
     """A retriever over all of `corpora`; close it, or use it in a `with` block.
 
@@ -118,6 +116,8 @@ def open_search(
         own: The passages of the data.
         embedder: For the temporary index; an existing index keeps the embedder it was made with.
         progress: Told how many passages have been indexed.
+        need_all: A server that does not answer is an error, as a measurement wants it; else the others are searched
+            without it, as long as there is one.
 
     Raises:
         ConfigError: Nothing named, or a name that cannot work.
@@ -134,12 +134,27 @@ def open_search(
             parts.append(index)
         addresses = dict.fromkeys(name for name in corpora if is_address(name))
         parts += [opened.enter_context(open_retriever(address)) for address in addresses]
-        if not sum(part.count() for part in parts):
+        if not _held(parts, need_all=need_all):
             raise DataError(
                 f"the corpus {', '.join(map(repr, corpora))} holds no passages at all; index some, or name another"
             )
         opened.pop_all()  # the caller closes them
     return parts[0] if len(parts) == 1 else FusedRetriever(parts)
+
+
+def _held(parts: Sequence[Retriever], *, need_all: bool) -> int:
+    """How many passages the parts hold. Raises for a silent one: any with `need_all`, else if the rest is empty."""
+    held, silent = 0, None
+    for part in parts:
+        try:
+            held += part.count()
+        except RetrieverUnavailable as error:
+            if need_all:
+                raise
+            silent = silent or error
+    if silent and not held:
+        raise silent
+    return held
 
 
 def search_note(search: Retriever, embedder: str) -> str:
@@ -152,54 +167,3 @@ def search_note(search: Retriever, embedder: str) -> str:
         return search.note
     more = "" if embedder == "none" else f"; `{install_hint('local')}` adds dense search"
     return f"keyword search only{more}"
-
-
-class FusedRetriever(RetrieverMethods):
-    """Several retrievers as one: each text once, by reciprocal rank. Read only."""
-
-    def __init__(self, parts: Sequence[Retriever]) -> None:
-        self._parts = tuple(parts)
-
-    @property
-    def mode(self) -> Mode:
-        """`keyword` as soon as one part is."""
-        return "keyword" if any(part.mode == "keyword" for part in self._parts) else "hybrid"
-
-    @property
-    def note(self) -> str:
-        """The notes of the parts."""
-        return " ".join(part.note for part in self._parts if part.note)
-
-    def search(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
-        """At most `k` passages, best first; `score` is that of the fusion."""
-        return self._fused([part.search(query, k, filters=filters) for part in self._parts], k)
-
-    async def asearch(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
-        """`search`, all parts at once."""
-        found = await asyncio.gather(*(part.asearch(query, k, filters=filters) for part in self._parts))
-        return self._fused(found, k)
-
-    @staticmethod
-    def _fused(found: Sequence[Sequence[Passage]], k: int) -> list[Passage]:
-        texts = {passage.key: passage for hits in reversed(found) for passage in hits}
-        ranked = reciprocal_rank_fusion([[passage.key for passage in hits] for hits in found])
-        return [texts[key].model_copy(update={"score": score}) for key, score in ranked[:k]]
-
-    def count(self) -> int:
-        """Passages in all parts, repeats included."""
-        return sum(part.count() for part in self._parts)
-
-    def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
-        """Refused: it is not said which part should hold them."""
-        raise ConfigError(
-            "several corpora are searched as one; add passages to one of them with `reflective-rag index`"
-        )
-
-    def delete(self, ids: Iterable[str]) -> int:
-        """Refused, as `add`."""
-        raise ConfigError("several corpora are searched as one; delete passages in one of them")
-
-    def close(self) -> None:
-        """Close every part."""
-        for part in self._parts:
-            part.close()

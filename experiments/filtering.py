@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from reflective_rag.data.retrieval import Filters, LanceRetriever, Retriever
+from reflective_rag.data.retrieval import Filters, Retriever
 from reflective_rag.data.retrieval.filters import parse_filters
-from reflective_rag.experiments.corpora import FusedRetriever
+from reflective_rag.experiments.fused import FusedRetriever
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage
 
@@ -49,13 +49,13 @@ class FilteredRetriever(FusedRetriever):
     """A retriever whose every search is filtered; closed with it.
 
     Raises:
-        ConfigError: A key that no passage of an index on disk has; it names those that there are.
+        ConfigError: A key that no passage has; it names those that there are.
     """
 
     def __init__(self, search: Retriever, filters: Filters) -> None:
         super().__init__([search])
         self._filters = filters
-        if isinstance(search, LanceRetriever) and (missing := search.missing_keys(filters)):
+        if missing := search.missing_keys(filters):
             known = ", ".join(f"`{key}`" for key in search.filter_keys())
             raise ConfigError(f"no passage has {', '.join(map(repr, missing))} to filter by; there are {known}")
 

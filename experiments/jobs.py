@@ -17,8 +17,9 @@ from reflective_rag.experiments.models import ping
 from reflective_rag.experiments.other_models import other_models
 from reflective_rag.experiments.preflight import Preflight, check_output
 from reflective_rag.experiments.recipe_checks import build_metric
-from reflective_rag.experiments.recipes import OWN, Recipe, is_sample
-from reflective_rag.experiments.systems import any_system
+from reflective_rag.experiments.recipes import OWN, Recipe, is_sample, short_name
+from reflective_rag.experiments.registry import is_registered
+from reflective_rag.experiments.systems import any_system, pick_system
 from reflective_rag.optimizers.stages import Stage, staged
 from reflective_rag.optimizers.strategies import CompileTask, Strategy, strategy
 from reflective_rag.programs.lm.capped import SpendingCap
@@ -94,14 +95,14 @@ class Job:
         params: dict[str, Any] = {
             "recipe": recipe.name,
             "program": recipe.program,
-            **({"artifact": _short(recipe.artifact)} if recipe.artifact else {}),
+            **({"artifact": short_name(recipe.artifact)} if recipe.artifact else {}),
             "strategy": recipe.strategy,
             "stage": recipe.stage,
             "metric": recipe.metric,
             "lm": lm,
             "seed": recipe.seed,
             "val_share": recipe.val_share,
-            "corpus": ", ".join(_short(name) for name in recipe.corpus),
+            "corpus": ", ".join(short_name(name) for name in recipe.corpus),
             "embedder": recipe.embedder,
             **{f"strategy.{name}": value for name, value in self.task.options.items()},
             **settings,
@@ -150,7 +151,8 @@ def prepare(
     if data is None or program is None or chosen is None:
         raise AssertionError("a check without a result leaves a problem, which `finish` raises")
     how, options = chosen
-    search = None if dry_run else _search(recipe, data, progress)
+    told = partial(progress, "indexing passages")
+    search = None if dry_run else open_search(recipe.corpus, data.passages(), embedder=recipe.embedder, progress=told)
     try:
         task = _task(recipe, data, _searching(program, search), options, progress)
         yield Job(data=data, strategy=how, task=replace(task, models=others))
@@ -161,7 +163,9 @@ def prepare(
 
 def _program(recipe: Recipe, model: Model) -> RagModule:
     """A fresh program, or the compiled one that the recipe goes on from."""
-    program = any_system(recipe.artifact or recipe.program, model, options=recipe.program_options).program
+    if recipe.artifact is None:
+        return any_system(recipe.program, model, options=recipe.program_options).program
+    program = _compiled_before(recipe.artifact, model, recipe.program_options)
     if program.name != recipe.program:
         raise ConfigError(
             f"`program` of the recipe is {recipe.program!r}, but the artefact `{recipe.artifact}` holds a "
@@ -170,19 +174,20 @@ def _program(recipe: Recipe, model: Model) -> RagModule:
     return program
 
 
+def _compiled_before(artifact: str, model: Model, options: Mapping[str, Any]) -> RagModule:
+    """The program of the recipe's `artifact`. Raises with the key, and with where its path is looked for."""
+    try:
+        return pick_system(None, Path(artifact), model, options=options).program
+    except DataError as error:
+        missing = not is_registered(artifact) and not Path(artifact).exists()
+        where = "; a recipe's paths are looked for from the recipe's own folder" if missing else ""
+        raise DataError(f"`artifact` of the recipe: {error}{where}") from None
+
+
 def _strategy(recipe: Recipe, program: RagModule) -> tuple[Strategy, dict[str, Any]]:
     """The recipe's strategy for its stage, and the full options."""
     how, options = strategy(recipe.strategy, program, recipe.strategy_options)
     return staged(how, cast(Stage, recipe.stage), program), options
-
-
-def _search(recipe: Recipe, data: CompileData, progress: Any) -> Retriever:
-    return open_search(
-        recipe.corpus,
-        data.passages(),
-        embedder=recipe.embedder,
-        progress=lambda done, total: progress("indexing passages", done, total),
-    )
 
 
 def _searching(program: RagModule, search: Retriever | None) -> RagModule:
@@ -241,7 +246,3 @@ def _check_store(uri: str) -> None:
     from reflective_rag.experiments.tracking import check_store
 
     check_store(uri)
-
-
-def _short(name: str) -> str:
-    return name if name == OWN or is_sample(name) else Path(name).name

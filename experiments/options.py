@@ -73,6 +73,9 @@ Embedder = Annotated[
         rich_help_panel=_RUN,
     ),
 ]
+Full = Annotated[
+    bool, typer.Option("--full", help="Instructions and demos in full, however long.", rich_help_panel=_OUTPUT)
+]
 K = Annotated[int | None, typer.Option("--k", min=1, max=100, help="Passages per search.", rich_help_panel=_RUN)]
 Mode = Annotated[
     str | None,

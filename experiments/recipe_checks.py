@@ -36,11 +36,23 @@ def _check_program(recipe: "Recipe") -> None:
     check_name("program", recipe.program, sorted(PROGRAMS))
 
 
+def _check_artifact(recipe: "Recipe") -> None:
+    if recipe.artifact is not None and not recipe.artifact.strip():
+        raise ConfigError("`artifact` is empty; leave it out to compile a fresh program, or name an artefact's folder")
+
+
 def _check_options(recipe: "Recipe") -> None:
     from reflective_rag.experiments.systems import build_program
     from reflective_rag.programs.registry import PROGRAMS
 
     options = _named_options(recipe)
+    for name in sorted({"abstain_at_risk", "abstain_rule"} & options.keys()):
+        if recipe.artifact is None or recipe.strategy != "none":
+            raise ConfigError(
+                f"`{name}`: a compile changes the program, which ends the calibration of an `artifact`, and a fresh "
+                "program has none; only strategy 'none' on a calibrated `artifact` takes it. Calibrate what was "
+                "compiled, and give it to `ask`, `evaluate` or `load_program`"
+            )
     if recipe.artifact is None and recipe.program in PROGRAMS:  # else loading or `_check_program` says it
         build_program(recipe.program, options)
 
@@ -107,6 +119,7 @@ def build_metric(recipe: "Recipe") -> Any:
 
 _CHECKS = {
     "program": _check_program,
+    "artifact": _check_artifact,
     "program_options": _check_options,
     "strategy": _check_strategy,
     "stage": _check_stage,

@@ -118,6 +118,11 @@ def is_sample(name: str) -> bool:
     return name == SAMPLE or name.startswith(f"{SAMPLE}:")
 
 
+def short_name(name: str) -> str:
+    """A data or corpus name without the place where it lies: `hop3` for `local:…/hop3`."""
+    return name if name == OWN or is_sample(name) else Path(name).name
+
+
 def is_address(name: str) -> bool:
     """Whether a corpus name is a retriever's address (`local:PATH`, `weaviate://…`); a drive letter makes a file."""
     scheme, colon, _ = name.partition(":")
@@ -177,6 +182,12 @@ def _unknown(key: str, name: str, known: Iterable[str]) -> str:
 
 
 def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
+    def absolute_path(name: str) -> str:
+        path = Path(name)
+        with suppress(RuntimeError):  # an unknown user's home stays as it is, and is reported as a missing file
+            path = path.expanduser()
+        return str((folder / path).resolve())
+
     def absolute(name: str) -> str:
         if name == OWN or is_sample(name):
             return name
@@ -187,16 +198,13 @@ def _with_absolute_paths(recipe: Recipe, folder: Path) -> Recipe:
 
             return absolute_address(name, folder)
         prefix = next((prefix for prefix in PATHS if name.startswith(prefix)), "")
-        path = Path(name.removeprefix(prefix))
-        with suppress(RuntimeError):  # an unknown user's home stays as it is, and is reported as a missing file
-            path = path.expanduser()
-        return f"{prefix}{(folder / path).resolve()}"
+        return f"{prefix}{absolute_path(name.removeprefix(prefix))}"
 
     names = {key: absolute(name) for key in ("train", "dev", "test") if (name := getattr(recipe.data, key))}
     start = recipe.artifact
     return recipe.model_copy(
         update={
-            "artifact": start if not start or is_registered(start) else str((folder / start).resolve()),
+            "artifact": start if not start or is_registered(start) else absolute_path(start),
             "data": recipe.data.model_copy(update=names),
             "corpus": tuple(absolute(name) for name in recipe.corpus),
         }

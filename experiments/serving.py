@@ -56,7 +56,7 @@ class RagModel:
         config = {**context.model_config, **_environment()}
         self._model = open_model(config["lm"] or None)
         system = loaded_system(context.artifacts["artefact"], self._model)
-        search = open_search(config["corpus"], embedder=config["embedder"])
+        search = open_search(config["corpus"], embedder=config["embedder"], need_all=False)
         self._program = system.searching(search).program
 
     def predict(self, context: Any, model_input: Any, params: Any = None) -> Any:

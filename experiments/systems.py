@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from reflective_rag.experiments.registry import is_registered, local_artefact
-from reflective_rag.programs.artefacts import load_program, read_manifest
+from reflective_rag.programs.artefacts import Manifest, load_program, read_manifest
 from reflective_rag.programs.lm.resolve import Model
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.registry import PROGRAMS, make_program
@@ -25,6 +25,8 @@ class System:
     name: str
     program: RagModule
     notes: tuple[str, ...] = ()
+    manifest: Manifest | None = None
+    """Of the artefact that it was loaded from."""
 
     def searching(self, search: SearchFunction) -> Self:
         """The same system over `search`; programs are built before an index is, so that bad options are found first."""
@@ -92,7 +94,7 @@ def loaded_system(
         with _spelt(manifest.program, options or {}):
             program = load_program(local, None, today=today or model.today, **(options or {}))
     notes = [*_notes(program, manifest.model, model), *filter(None, [manifest.note])]
-    return System(str(folder), program, tuple(notes))
+    return System(str(folder), program, tuple(notes), manifest)
 
 
 def any_system(source: str, model: Model, **kwargs: Any) -> System:
@@ -135,7 +137,8 @@ def _artefacts_near(path: Path) -> list[str]:
         with suppress(OSError):
             manifests = (*folder.glob("manifest.json"), *folder.glob("*/manifest.json"))
             found |= dict.fromkeys(sorted(str(manifest.parent) for manifest in manifests))
-    return list(found)[:10]
+    once = {str(Path(name).resolve()): name for name in reversed(found)}  # the first of several names for one folder
+    return [name for name in found if name in once.values()][:10]
 
 
 def parse_options(words: Sequence[str] | None, **named: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from reflective_rag.data.records import Record
 from reflective_rag.optimizers.calibration.cases import Correct
-from reflective_rag.optimizers.diagnosis_advice import ADVICE, FailureKind, bare, has_setting
+from reflective_rag.optimizers.diagnosis_advice import A_MODEL, ADVICE, ANSWERING, FailureKind, bare, has_setting
 from reflective_rag.optimizers.evaluation_rows import Row
 from reflective_rag.optimizers.evaluation_traces import NOT_FOUND
 from reflective_rag.optimizers.outcomes import is_right, is_silent
@@ -129,7 +129,16 @@ class Diagnosis:
         if self.program is not None:
             settings = tuple(name for name in settings if has_setting(self.program, name))
             predictors = tuple(name for name in predictors if bare(name) in dict(self.program.named_predictors()))
+        if self._wants_model(asks):
+            settings = (A_MODEL, *settings) if kind in ANSWERING else (*settings, A_MODEL)
         return {"kind": kind, "settings": list(settings), "predictors": list(predictors)}
+
+    def _wants_model(self, asks: bool) -> bool:
+        """Whether rules answered, a model could, and most of what went wrong is the answering."""
+        counts = self.counts()
+        answering = sum(counts.get(kind, 0) for kind in ANSWERING)
+        able = self.program is None or self.program.asks_model
+        return able and not asks and 2 * answering > sum(counts.values())
 
     def _pairs(self) -> list[tuple[Row, FailureKind | None]]:
         return list(zip(self.rows, self.kinds, strict=True))

@@ -19,6 +19,9 @@ FailureKind = Literal[
     "unclear",
 ]
 """In the order of the pipeline: what is mended early helps what comes later."""
+ANSWERING: frozenset[FailureKind] = frozenset({"over_conservative", "unsupported", "wrong_despite_evidence"})
+"""Failures of the step that answers: everything that was needed had been read."""
+A_MODEL = "--lm (rules answered: a language model is the lever, it reads where rules match words)"
 _SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)?")
 """How the name of a setting looks."""
 

@@ -198,9 +198,10 @@ def load_program(
     Args:
         folder: The artefact.
         search: The app's `search(query, k)`.
-        abstain_at_risk: Withhold answers so that this share of those given is wrong at most, such as 0.1; it needs the
-            artefact's calibration, with the model and the settings that it was fitted with.
-        abstain_rule: `joint` bounds the share of all questions that are answered and wrong instead (see `RiskRule`).
+        abstain_at_risk: Withhold answers so that a risk is this at most, such as 0.1; it needs the artefact's
+            calibration, with the model and the settings that it was fitted with.
+        abstain_rule: Which risk: `selective`, of the answers that are given the share that is wrong, or `joint`, of all
+            questions the share that is answered and wrong (see `RiskRule`).
         options: `today`, or settings and controls that override the artefact's (such as `budget` or `theta`). With any
             but `budget` a calibration does not hold any more, and results say so.
 

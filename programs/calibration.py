@@ -5,8 +5,8 @@ It is fitted in `optimizers.calibration`, kept in an artefact's manifest as JSON
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -21,6 +21,11 @@ Kind = Literal["logistic", "isotonic"]
 RiskRule = Literal["selective", "joint"]
 """`selective`: of the answers that are given, the share that is wrong (learn-then-test, with confidence 1 - δ).
 `joint`: of all questions, the share that is answered and wrong (conformal risk control, in expectation)."""
+RULES: Mapping[RiskRule, str] = {
+    "selective": "of the answers that are given, the share that is wrong",
+    "joint": "of all questions, the share that is answered and wrong",
+}
+"""Rule → what it bounds."""
 
 
 class _Frozen(BaseModel):
@@ -110,14 +115,16 @@ class Calibration(_Frozen):
         """The threshold for a wanted risk: the one that was found for it, else the nearest for a lower risk.
 
         Raises:
-            ConfigError: The risk is out of range, none was found for it or a lower one, or the labels did not allow it.
+            ConfigError: The risk is out of range, the rule unknown, no threshold was found for that risk or a lower
+                one, or the labels did not allow it.
         """
+        check_rule(rule)
         if isinstance(risk, bool) or not isinstance(risk, int | float) or not 0 < risk < 1:
             raise ConfigError(f"`abstain_at_risk` must lie between 0 and 1, such as 0.1, got {risk!r}")
         known = [each for each in self.risks if each.rule == rule]
         fitting = [each for each in known if each.risk <= risk + 1e-12]
-        if kept := [each for each in fitting if each.abstain_below is not None]:
-            return max(kept, key=lambda each: each.risk)
+        if found := _nearest(fitting):
+            return found
         listed = ", ".join(
             f"{each.risk:g}{'' if each.abstain_below is not None else ' (cannot be kept)'}" for each in known
         )
@@ -125,7 +132,29 @@ class Calibration(_Frozen):
         raise ConfigError(
             f"`abstain_at_risk={risk:g}` cannot be kept: {why}. The calibration has, by rule {rule!r}: "
             f"{listed or 'none'}; `reflective-rag calibrate --risk {risk:g}` with more labels finds others"
+            f"{self._by_another_rule(risk, rule)}"
         )
+
+    def _by_another_rule(self, risk: float, rule: RiskRule) -> str:
+        """The rule that has a threshold for the risk, for an error about the one that has not."""
+        for other, meaning in RULES.items():
+            fitting = [each for each in self.risks if each.rule == other and each.risk <= risk + 1e-12]
+            if other != rule and _nearest(fitting):
+                return f". `abstain_rule={other!r}` can be kept; it bounds another risk: {meaning}"
+        return ""
+
+
+def check_rule(rule: object) -> None:
+    """Raise `ConfigError` for what is no `RiskRule`."""
+    if rule not in get_args(RiskRule):
+        listed = " or ".join(f"{name!r} ({meaning})" for name, meaning in RULES.items())
+        raise ConfigError(f"`abstain_rule` must be {listed}, got {rule!r:.80}")
+
+
+def _nearest(thresholds: Sequence[RiskThreshold]) -> RiskThreshold | None:
+    """Of those that can be kept the one of the highest risk."""
+    kept = [each for each in thresholds if each.abstain_below is not None]
+    return max(kept, key=lambda each: each.risk) if kept else None
 
 
 def read_calibration(value: Mapping[str, Any]) -> Calibration:

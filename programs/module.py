@@ -9,7 +9,7 @@ import dspy
 
 from reflective_rag.programs import drivers
 from reflective_rag.programs.calibrated import InUse
-from reflective_rag.programs.calibration import Calibration, RiskRule
+from reflective_rag.programs.calibration import Calibration, RiskRule, check_rule
 from reflective_rag.programs.drivers import Event
 from reflective_rag.programs.lateness import late_result
 from reflective_rag.programs.ledger import Ledger
@@ -73,9 +73,16 @@ class RagModule(dspy.Module):
         say so (`calibrated`); with `abstain_at_risk` the call is a `ConfigError` instead. None ends it. The stopping
         rule, and `min_confidence` where the program abstains by itself, keep to the program's own confidence.
 
+        Args:
+            abstain_rule: Which risk is meant, see `RiskRule`.
+
         Raises:
-            ConfigError: The calibration has no threshold for that risk, or there is no calibration.
+            ConfigError: The calibration has no threshold for that risk, there is no calibration, or a rule is named
+                without a risk.
         """
+        check_rule(abstain_rule)
+        if abstain_at_risk is None and abstain_rule != "selective":
+            raise ConfigError(f"`abstain_rule={abstain_rule!r}` needs `abstain_at_risk`, such as 0.1: the risk to keep")
         if calibration is None:
             if abstain_at_risk is not None:
                 raise ConfigError("`abstain_at_risk` needs a calibration: `reflective-rag calibrate` fits one")

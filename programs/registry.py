@@ -41,9 +41,9 @@ PROGRAMS: Mapping[str, type[RagModule]] = _Programs()
 
 def make_program(name: str, search: Any = None, **options: Any) -> RagModule:
     """A fresh program. Raises `ConfigError` for an unknown name or option."""
-    if "abstain_at_risk" in options:
+    for name in sorted({"abstain_at_risk", "abstain_rule"} & options.keys()):
         raise ConfigError(
-            "`abstain_at_risk` needs the calibration of an artefact: `reflective-rag calibrate` puts one in, and "
+            f"`{name}` needs the calibration of an artefact: `reflective-rag calibrate` puts one in, and "
             "`load_program(…, abstain_at_risk=…)` uses it"
         )
     check_name("program", name, sorted(PROGRAMS))

@@ -52,8 +52,8 @@ class RunState:
         """Take in what a search brought; the passages that are new."""
         self.tried += found.ran
         self.retrieved += len(found.passages)
-        if found.error:
-            self.warn("retriever_degraded", found.error)
+        if failed := found.error or found.partial:
+            self.warn("retriever_degraded", failed)
         return self.pool.add(*found.results)
 
     def read(self, limit: int, **choice: Any) -> Reading:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from reflective_rag.data.partial import failed_part
 from reflective_rag.data.secrets import scrub
 from reflective_rag.data.threads import in_daemon_thread, is_cancelled
 from reflective_rag.programs.asking import AskRun, logger
@@ -207,6 +208,9 @@ def _search_outcome(run: SearchRun, found: Sequence[Any], started: float, ledger
             raise failure
         error = scrub(f"{type(failure).__name__}: {failure}")
         logger.warning("the retriever failed: %s", error)
+    missing = scrub("; ".join(dict.fromkeys(filter(None, map(failed_part, found)))))
+    if missing:
+        logger.warning("a part of the retriever failed: %s", missing)
     refused: Limit | None = None
     if run.granted < len(run.step.queries):
         refused = "seconds" if ledger.seconds_left() == 0.0 else "retrievals"
@@ -215,4 +219,5 @@ def _search_outcome(run: SearchRun, found: Sequence[Any], started: float, ledger
         results=tuple(() if isinstance(f, BaseException) else tuple(f) for f in found),
         refused=refused,
         error=error,
+        partial=missing,
     )

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Any, Self, TypeVar
 
+from reflective_rag.data.partial import as_whole_as
 from reflective_rag.data.threads import ENDS_A_WAIT, in_daemon_thread, is_cancelled, portable
 from reflective_rag.programs.foreign import as_mapping, as_search
 from reflective_rag.signatures.errors import ConfigError, ContractError
@@ -68,7 +69,7 @@ class SearchHandle:
             found = search(query, k)
             if inspect.isawaitable(found):
                 found = finish(found)
-            return as_passages(found, k)
+            return as_whole_as(found, as_passages(found, k))
         except ENDS_A_WAIT as error:
             raise portable(error) from error
 
@@ -78,8 +79,9 @@ class SearchHandle:
         acall = search if self.is_async else getattr(search, "acall", None)
         if acall is not None and is_async(acall):
             try:
-                found: Any = acall(query, k)
-                return as_passages(await found, k)
+                answer: Any = acall(query, k)
+                found = await answer
+                return as_whole_as(found, as_passages(found, k))
             except ENDS_A_WAIT as error:
                 if is_cancelled():
                     raise

@@ -95,6 +95,8 @@ class SearchOutcome:
     results: tuple[tuple[Passage, ...], ...] = ()
     refused: Limit | None = None
     error: str = ""
+    partial: str = ""
+    """Sources among several that did not answer; the others did."""
 
     @property
     def passages(self) -> list[Passage]:
@@ -111,6 +113,7 @@ def as_one(outcomes: Sequence["Outcome"]) -> SearchOutcome:
         results=tuple(result for outcome in found for result in outcome.results),
         refused=next((outcome.refused for outcome in found if outcome.refused), None),
         error="; ".join(dict.fromkeys(outcome.error for outcome in found if outcome.error)),
+        partial="; ".join(dict.fromkeys(outcome.partial for outcome in found if outcome.partial)),
     )
 
 

@@ -101,6 +101,14 @@ CHINESE: dict[str, str] = {
         "该成品用 {model} 编译，而此处没有指定模型：将使用规则（可用 `--lm` 指定）"
     ),
     "the artefact runs on rules; {model} is not asked": "该成品使用规则，不会调用 {model}",
+    "no `--corpus` is given: the bundled sample is searched (`--corpus` names another)": (
+        "没有给出 `--corpus`：检索的是自带的样例（可用 `--corpus` 指定其他语料）"
+    ),
+    "no `--corpus` is given: the bundled sample is searched, but the artefact was made for another corpus ({names}): "
+    "give that one with `--corpus`, as a file or as `local:PATH` of an index": (
+        "没有给出 `--corpus`：检索的是自带的样例，而该成品是为另一语料（{names}）制作的；请用 `--corpus` 给出那个语料："
+        "文件，或索引的 `local:PATH`"
+    ),
     "`confidence` is not calibrated here: {why}": "此处的 `confidence` 未经校准：{why}",
 }
 """English → Chinese. A gap `{name}` takes what stands there over as it is."""

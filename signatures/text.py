@@ -46,12 +46,18 @@ _HYPHEN = late_pattern(r"(?<=[^\W\d])-+(?=[^\W\d])|(?<=\s)-+(?=\s)")
 # The punctuation of sentences, but not a point, comma or colon inside a number.
 _HARMLESS = late_pattern(r"""[;!?_'"“”‘’()\[\]{}。；！？、…·《》〈〉【】「」『』]|(?<!\d)[.,:]|[.,:](?!\d)""")
 _SURROGATE = late_pattern(r"[\ud800-\udfff]")
+_UNSEEN = late_pattern(r"[\x00-\x08\x0e-\x1b\x7f\xad\u200b\u2060\ufeff]")
 _MARKUP = late_pattern(r"\[\[(?=\s*##)")
 
 
 def well_formed(text: str) -> str:
-    """`text` with lone surrogates (half a character; models and broken decoders do write them) replaced by U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
+    """`text` without what cannot be seen or said, so that words are whole.
+
+    Lone surrogates (half a character; models and broken decoders do write them) become U+FFFD. Control characters that
+    are no white space, soft hyphens and the zero-width space, joiner of words and byte order mark are left out: PDFs
+    and web pages have them inside words.
+    """
+    return _UNSEEN.sub("", _SURROGATE.sub("\ufffd", text))
 
 
 def without_markup(text: str) -> str:

@@ -63,12 +63,15 @@ def _sections(blocks: Sequence[Block]) -> Iterator[tuple[tuple[str, ...], list[B
     """Headings in force and the blocks under them. A heading without a text of its own goes with the next one."""
     path: list[Block] = []
     section: list[Block] = []
+    has_text = False
     for block in blocks:
         if block.kind == "heading":
-            if any(part.kind != "heading" for part in section):
+            if has_text:
                 yield _titles(path), section
-                section = []
+                section, has_text = [], False
             path = [*(above for above in path if above.level < block.level), block]
+        else:
+            has_text = True
         section.append(block)
     if section:
         yield _titles(path), section

@@ -76,6 +76,8 @@ class Indexer:
 
     def add(self, source: Source) -> None:
         """Index a source. Raises `DataError` where it cannot be read, or is a folder without a document."""
+        if self._opened:
+            self._opened[1].forget_lost(source.root, self._opened[0].stored)
         if source.is_folder:
             self._folder(source)
         elif source.is_rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -117,6 +117,22 @@ class Manifest:
         """All passages of the file are in the index."""
         with self._telling():
             self._db.execute("UPDATE files SET digest = ?, passages = ? WHERE id = ?", (digest, passages, file))
+
+    def forget_lost(self, root: str, stored: Callable[[Iterable[str]], set[str]]) -> None:
+        """A file counts as changed of which the index, of which `stored` tells, lacks a passage, whatever took it."""
+        owned = self._owned(root)
+        there = stored(passage for passages in owned.values() for passage in passages)
+        for file, passages in owned.items():
+            if not there.issuperset(passages):
+                self.begin(file)
+
+    def _owned(self, root: str) -> dict[int, list[str]]:
+        query = "SELECT file, passage FROM owned JOIN files ON files.id = owned.file WHERE root = ?"
+        found: dict[int, list[str]] = {}
+        with self._telling():
+            for file, passage in self._db.execute(query, (root,)):
+                found.setdefault(file, []).append(passage)
+        return found
 
     def stale(self, file: int) -> list[str]:
         """Passages that earlier runs took from the file and this one did not, and that no other file has."""

@@ -11,8 +11,10 @@ from typing import Any
 from reflective_rag.data.chunking import Block
 from reflective_rag.data.files.document import Document, Unreadable, as_date
 
-MAX_UNPACKED = 1 << 30
-"""Bytes that a document may unpack to; more is an archive made to fill memory."""
+MAX_UNPACKED = 256 << 20
+"""Bytes that a document may unpack to; more is an archive made to fill memory, of which it takes several times that."""
+MAX_RATIO, SMALL = 200, 16 << 20
+"""How many times its packed size a part may unpack to, once it is larger than `SMALL`: texts pack to a tenth or so."""
 _HEADING = re.compile(r"(?:heading|标题)\s*(\d)$", re.IGNORECASE)
 
 
@@ -56,16 +58,29 @@ def read_docx(path: Path) -> Document:
 
     _check_size(path)
     found = docx.Document(str(path))
+    styles = _paragraph_styles(found)
     writer = _Writer()
     for item in found.iter_inner_content():
         if isinstance(item, Table):
             writer.add(_table(_cells(row.cells) for row in item.rows), "table")
             continue
-        style = (item.style.name or "") if item.style is not None else ""
+        style = styles.get(item._p.style) or styles[None]
         level = 1 if style == "Title" else int(match[1]) if (match := _HEADING.match(style)) else 0
         bullet = "- " if style.startswith("List") and item.text.strip() else ""
         writer.add(bullet + item.text, "heading" if level else "text", level)
     return writer.document(found.core_properties, [])
+
+
+def _paragraph_styles(found: Any) -> dict[str | None, str]:
+    """Name by id, under None that of a paragraph without one: the library looks through all styles for each."""
+    from docx.enum.style import WD_STYLE_TYPE
+
+    default = found.styles.default(WD_STYLE_TYPE.PARAGRAPH)
+    names: dict[str | None, str] = {None: (default.name or "") if default is not None else ""}
+    for style in found.styles:
+        if style.type == WD_STYLE_TYPE.PARAGRAPH:
+            names.setdefault(style.style_id, style.name or "")
+    return names
 
 
 def read_pptx(path: Path) -> Document:
@@ -122,8 +137,15 @@ def _table(rows: Iterable[list[str]]) -> str:
 def _check_size(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
-            unpacked = sum(item.file_size for item in archive.infolist())
+            parts = archive.infolist()
     except zipfile.BadZipFile as error:
         raise Unreadable(f"is damaged, or no Office document ({error})") from error
+    unpacked = sum(part.file_size for part in parts)
+    for part in parts:
+        if part.file_size > max(SMALL, MAX_RATIO * part.compress_size):
+            raise Unreadable(
+                f"has a part that unpacks to {part.file_size >> 20} MB, more than {MAX_RATIO} times its packed size: "
+                "it is made to fill memory"
+            )
     if unpacked > MAX_UNPACKED:
         raise Unreadable(f"unpacks to {unpacked >> 20} MB, more than the {MAX_UNPACKED >> 20} MB that are allowed")

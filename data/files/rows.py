@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from reflective_rag.data.files.csv_records import CsvRecord, csv_records
 from reflective_rag.data.files.decoding import SAMPLED, guessed
 from reflective_rag.data.files.document import as_date
 from reflective_rag.data.jsonl import parsed_lines, read_jsonl
@@ -58,17 +59,22 @@ def csv_rows(path: Path, skip: Skip) -> Rows:
         data = sample.read(SAMPLED)
     encoding = _encoding(data)
     with _Naming(path), path.open(encoding=encoding, errors="replace", newline="") as file:
-        head = file.readline()
+        head = next((line for line in file if line.strip()), "")
         file.seek(0)
         separator = max("\t,;|", key=head.count) if path.suffix.lower() != ".tsv" else "\t"
-        csv.field_size_limit(1 << 30)
-        reader = csv.DictReader(file, delimiter=separator)
-        columns = find_columns(reader.fieldnames or (), str(path))
-        for number, row in enumerate(reader, 2):
-            if None in row or None in row.values():
-                skip(f"row {number}", f"has not the {len(reader.fieldnames or ())} columns of the first row")
+        records = csv_records(file, separator)
+        head_record = next(records, CsvRecord(1, []))
+        if head_record.fault:
+            raise DataError(f"`{path}` cannot be read: its first line {head_record.fault}")
+        names = head_record.fields
+        columns = find_columns(names, str(path))
+        for number, record in enumerate(records, 2):
+            if record.fault:
+                skip(f"line {record.line}", record.fault)
+            elif len(record.fields) != len(names):
+                skip(f"row {number}", f"has not the {len(names)} columns of the first row")
             else:
-                yield from _row(row, columns, f"row {number}", path.name, skip)
+                yield from _row(dict(zip(names, record.fields, strict=True)), columns, f"row {number}", path.name, skip)
 
 
 def parquet_rows(path: Path, skip: Skip) -> Rows:

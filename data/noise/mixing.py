@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Self
 
 from reflective_rag.data.noise.kinds import NoisyQuestion
+from reflective_rag.data.partial import as_whole_as
 from reflective_rag.data.twins.evidence import rng_of
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage
@@ -60,12 +61,13 @@ class NoisySearch:
         found = self._search(query, k + len(noise))  # what is drawn as noise may be among them, and is then left out
         if inspect.isawaitable(found):
             return self._mixed_later(found, noise, k)
-        return self._mixed(list(found), noise, k)
+        return as_whole_as(found, self._mixed(list(found), noise, k))
 
     async def _mixed_later(
         self, found: Awaitable[Iterable[Passage]], noise: Sequence[Passage], k: int
     ) -> list[Passage]:
-        return self._mixed(list(await found), noise, k)
+        brought = await found
+        return as_whole_as(brought, self._mixed(list(brought), noise, k))
 
     def _mixed(self, found: Sequence[Passage], noise: Sequence[Passage], k: int) -> list[Passage]:
         drawn = {passage.key for passage in noise}

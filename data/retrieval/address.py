@@ -51,6 +51,8 @@ def open_retriever(
             f"`vector_top_k` and `keyword_top_k` must be 1 or more, got {vector_top_k} and {keyword_top_k}"
         )
     ann_from(ann)
+    if not isinstance(address, str):
+        raise ConfigError(f"an address is text such as `local:PATH` or `memory:`, got {type(address).__name__}")
     scheme, _, rest = address.partition(":")
     if scheme in SCHEMES:
         return WeaviateRetriever(parse_place(address), embedder=embedder, create=create)

@@ -10,7 +10,6 @@ from typing import Literal, Protocol, Self
 from reflective_rag.data.retrieval.filters import Filters
 from reflective_rag.data.retrieval.windows import asearch_widened, search_widened
 from reflective_rag.data.threads import in_daemon_thread
-from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage
 
 Mode = Literal["hybrid", "keyword"]
@@ -62,11 +61,23 @@ class Retriever(Protocol):
         ...
 
     def delete(self, ids: Iterable[str]) -> int:
-        """Remove passages by id and say how many there were; unknown ids are no error."""
+        """Remove passages by id and say how many there were; unknown ids are no error. A text alone is one id."""
+        ...
+
+    def stored(self, ids: Iterable[str]) -> set[str]:
+        """Those of the ids that are stored."""
         ...
 
     def count(self) -> int:
         """How many passages are stored."""
+        ...
+
+    def filter_keys(self) -> list[str]:
+        """What can be filtered by: the passage's own fields, then keys of the metadata by name, as far as known."""
+        ...
+
+    def missing_keys(self, filters: Filters) -> list[str]:
+        """The keys of `filters` that no passage has with a value of that kind. Raises as `parse_filters`."""
         ...
 
     def close(self) -> None:
@@ -113,10 +124,3 @@ class RetrieverMethods(ABC):
     def __deepcopy__(self, memo: object) -> Self:
         """Itself: DSPy copies programs at every trial, and one open store serves them all."""
         return self
-
-
-def checked_query(query: str, k: int) -> str:
-    """The query without lone surrogates, which can be typed but not embedded. Raises `ConfigError` for `k` below 1."""
-    if k < 1:
-        raise ConfigError(f"`k` must be 1 or more, got {k!r}")
-    return query.encode(errors="replace").decode()

@@ -6,7 +6,7 @@
 {"lang": "en", "year": {">": 2020, "<": 2025}}
 
 `id`, `source` and `published` are the passage's own fields, every other name is a key of its `metadata`. A passage
-without the key is not found (where none has it, an index on disk logs the keys that there are); a list in the metadata
+without the key is not found (where none has it, the index logs the keys that there are); a list in the metadata
 counts as each of its elements. Texts are compared by code point,
 so dates in metadata compare rightly where they are written YYYY-MM-DD.
 """
@@ -111,8 +111,12 @@ def _value(field: str, value: Any) -> str | bool | float | date:
         raise ConfigError(f"the filter `{field}` needs text, got {value!r}")
     if isinstance(value, str | bool):
         return value
-    if isinstance(value, int | float) and not math.isnan(value):
-        return float(value)
+    if isinstance(value, int | float) and not math.isnan(number := as_float(value)):
+        if math.isinf(number) and isinstance(value, int):
+            raise ConfigError(
+                f"the filter `{field}` has a whole number of more than 308 digits, which nothing compares"
+            )
+        return number
     if isinstance(value, date):
         return value.isoformat()
     raise ConfigError(f"the filter `{field}` needs text, a number, a truth value or a date, got {value!r}")
@@ -140,4 +144,12 @@ def _holds(condition: Condition, found: Any) -> bool:
 
 def _comparable(value: Any) -> Any:
     """A number as `float`, whose type is then compared: a truth value is no number."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return as_float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def as_float(value: float) -> float:
+    """The number as `float`; a whole number beyond all of them is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

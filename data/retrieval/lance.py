@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from reflective_rag.data.retrieval.adding import batches, embed_texts, ticker
 from reflective_rag.data.retrieval.ann import Ann, VectorIndex, ann_from
-from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods, checked_query
+from reflective_rag.data.retrieval.arguments import checked_ids, checked_passages, checked_query
+from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods
 from reflective_rag.data.retrieval.cache import CachingEmbedder, VectorCache
 from reflective_rag.data.retrieval.embedders import Embedder, recorded_embedder
 from reflective_rag.data.retrieval.filters import OWN_FIELDS, Condition, Filters, parse_filters
@@ -74,7 +75,8 @@ class LanceRetriever(RetrieverMethods):
 
     def search(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
         """At most `k` passages, best first. A query without a single word or number finds nothing."""
-        query, conditions = checked_query(query, k), parse_filters(filters)
+        query, k = checked_query(query, k)
+        conditions = parse_filters(filters)
         words = analyze(query)
         if not words:
             return []
@@ -109,7 +111,7 @@ class LanceRetriever(RetrieverMethods):
             raise DataError(f"cannot add to {self._address!r}. {self.note}")
         written = 0
         tick = ticker(progress, len(passages) if isinstance(passages, Sized) else None)
-        for batch in batches(passages, WRITE_BATCH):
+        for batch in batches(checked_passages(passages), WRITE_BATCH):
             rows = {passage.id: (to_row(passage), passage) for passage in batch}
             stored = store.digests(list(rows))
             changed = [pair for name, pair in rows.items() if stored.get(name) != pair[0]["digest"]]
@@ -123,7 +125,11 @@ class LanceRetriever(RetrieverMethods):
 
     def delete(self, ids: Iterable[str]) -> int:
         """Remove passages by id; the number that were stored."""
-        return self._open().store.delete(list(dict.fromkeys(ids)))
+        return self._open().store.delete(checked_ids(ids))
+
+    def stored(self, ids: Iterable[str]) -> set[str]:
+        """Those of the ids that are stored."""
+        return self._open().store.known(checked_ids(ids))
 
     def count(self) -> int:
         """How many passages are stored."""

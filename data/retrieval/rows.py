@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 INDEX_VERSION = 1
 """Raised when columns or `analyze` change: an index and its queries must be analyzed alike."""
+DEEPEST = 100
+"""Levels of nested metadata: what reads it later, at any depth of calls, must be able to."""
+_TEXTS, _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"'), re.compile(r"[\[\]{}]")
 STORED = ("id", "text", "title", "source", "published", "metadata")
 
 
@@ -42,10 +46,25 @@ def to_row(passage: Passage) -> dict[str, Any]:
         row["metadata"] = json.dumps(passage.metadata)
     except (TypeError, ValueError) as error:
         raise DataError(f"metadata of passage {passage.id!r} must be JSON values: {error}") from error
+    except RecursionError:
+        row["metadata"] = "[" * (DEEPEST + 1)
+    if _depth(row["metadata"]) > DEEPEST:
+        raise DataError(f"metadata of passage {passage.id!r} is nested more than {DEEPEST} levels deep: flatten it")
     content = [row["text"], row["title"], row["source"], str(row["published"]), row["metadata"]]
     row["digest"] = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     row["tokens"] = analyze(f"{passage.title}\n{passage.text}")
     return row
+
+
+def _depth(text: str) -> int:
+    """How deep JSON is nested; 0 where it cannot be deeper than `DEEPEST`."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return 0
+    depth = deepest = 0
+    for bracket in _BRACKETS.findall(_TEXTS.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def to_passage(row: Mapping[str, Any], score: float) -> Passage:

@@ -113,6 +113,15 @@ class LanceStore:
             found = self._table.search().where(one_of(ids)).select(["id", "digest"]).limit(len(ids)).to_arrow()
         return {row["id"]: row["digest"] for row in found.to_pylist()}
 
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that are stored; for many of them the whole column is read, a second for some millions."""
+        if len(ids) <= IDS_PER_FILTER:
+            return set(self.digests(ids)) if ids else set()
+        wanted = set(ids)
+        with self._readable():
+            batches = self._table.search().select(["id"]).to_batches()
+            return {name for batch in batches for name in batch.column("id").to_pylist() if name in wanted}
+
     def upsert(self, rows: list[dict[str, Any]], vectors: Vectors | None) -> None:
         """Insert rows, or replace those with the same id, in one atomic version."""
         import pyarrow as pa
@@ -171,7 +180,11 @@ class LanceStore:
     def vector_index(self, sample: int) -> VectorIndex:
         """How dense search goes here, and how much of the exact result it finds."""
         with self._readable():
-            return describe(self._table, self._ann_from is None, sample)
+            return describe(self._table, self._exact(), sample)
+
+    def _exact(self) -> bool:
+        """Whether every vector is compared, also where an earlier setting, or a larger table, left an index."""
+        return self._ann_from is None or int(self._table.count_rows()) < self._ann_from
 
     def any_with(self, condition: Condition) -> bool:
         """Whether some passage may have what is filtered by: the key of its metadata occurs."""
@@ -192,15 +205,17 @@ class LanceStore:
         # A MatchQuery takes words as they are; a plain string would be parsed. Naming the score column keeps LanceDB
         # from logging a deprecation at every query.
         match = lancedb.query.MatchQuery(words, "tokens")  # type: ignore[call-arg]  # it has defaults
-        search = self._table.search(match, query_type="fts").select([*STORED, "_score"])
-        return self._best(lambda limit: search, n, "_score", conditions)
+
+        def search(limit: int) -> Any:
+            return self._table.search(match, query_type="fts").select([*STORED, "_score"])
+
+        return self._best(search, n, "_score", conditions)
 
     def by_vector(self, vector: Vectors, n: int, conditions: Sequence[Condition] = ()) -> list[Hit]:
         """The best `n` by dot product: through the approximate index where there is one and it may be used."""
 
         def search(limit: int) -> Any:
-            exact = self._ann_from is None or narrow(limit)
-            return nearest(self._table, vector, exact).select([*STORED, "_distance"])
+            return nearest(self._table, vector, narrow(limit) or self._exact()).select([*STORED, "_distance"])
 
         return self._best(search, n, "_distance", conditions, sign=-1)
 
@@ -211,8 +226,8 @@ class LanceStore:
         sql = " AND ".join(map(where, conditions))
         limit = n + 1
         while True:
-            query = search(limit).where(sql, prefilter=True) if conditions else search(limit)
             with self._readable():
+                query = search(limit).where(sql, prefilter=True) if conditions else search(limit)
                 found = query.limit(limit).to_arrow().to_pylist()
             rows = [row for row in found if not conditions or matches(conditions, row, json.loads(row["metadata"]))]
             if len(found) < limit or (len(rows) > n and rows[n - 1][column] != rows[-1][column]):

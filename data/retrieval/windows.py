@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
+from reflective_rag.data.partial import as_whole_as
 from reflective_rag.signatures.types import Passage
 
 WINDOW = "window"
@@ -51,7 +52,7 @@ def search_widened(find: Find, k: int) -> list[Passage]:
     while _too_few(found, n, k):
         n *= 2
         found = find(n)
-    return widened(found)[:k]
+    return as_whole_as(found, widened(found)[:k])
 
 
 async def asearch_widened(find: AsyncFind, k: int) -> list[Passage]:
@@ -60,7 +61,7 @@ async def asearch_widened(find: AsyncFind, k: int) -> list[Passage]:
     while _too_few(found, n, k):
         n *= 2
         found = await find(n)
-    return widened(found)[:k]
+    return as_whole_as(found, widened(found)[:k])
 
 
 def _too_few(found: list[Passage], n: int, k: int) -> bool:

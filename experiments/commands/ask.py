@@ -79,6 +79,7 @@ def command(
     from reflective_rag.experiments.calibration_notes import corpus_note
     from reflective_rag.experiments.console import only_results, progress_bar, speak
     from reflective_rag.experiments.corpora import open_search, search_note
+    from reflective_rag.experiments.corpus_notes import DEFAULT, searched_note
     from reflective_rag.experiments.filtering import FilteredRetriever, parse_filter_words
     from reflective_rag.experiments.models import asking, model_named, open_model
     from reflective_rag.experiments.systems import parse_options, pick_system
@@ -87,14 +88,14 @@ def command(
     speak(_spoken(question))
     check_question(question)
     chosen = parse_options(option, k=k, preset=preset, mode=mode)
-    wanted = parse_filter_words(filters)
+    wanted, names = parse_filter_words(filters), corpus or list(DEFAULT)
     stdout = sys.stdout
     with only_results():
         model = open_model(lm, record=record, replay=replay, temperature=temperature, max_tokens=max_tokens)
         system = pick_system(program, artifact, model, options=chosen, today=_day(today))
         with progress_bar(short=True) as bar:
             indexing = partial(bar, "indexing passages")
-            search = open_search(corpus or ["sample"], embedder=embedder, progress=indexing)
+            search = open_search(names, embedder=embedder, progress=indexing, need_all=False)
         with search, asking(model):
             search = FilteredRetriever(search, wanted) if wanted else search
             system.searching(search)
@@ -102,8 +103,9 @@ def command(
             calibrated = corpus_note(system.program, search)
             result = _answer(system.program, question, stdout if json else sys.stderr, stream=stream, json=json)
     _refuse_silent_failure(result, model)
-    notes = [*system.notes, *filter(None, [search_note(search, embedder), calibrated])]
-    about = {"question": question, "program": system.program.name, "lm": asked}
+    searched = searched_note(corpus, system.manifest) if system.program.needs_search else ""
+    notes = [*system.notes, *filter(None, [searched, search_note(search, embedder), calibrated])]
+    about = {"question": question, "program": system.program.name, "lm": asked, "corpus": names}
     document = {**about, **result.model_dump(mode="json"), "notes": notes}
     _show(document, result, notes, json=json, stream=stream)
 

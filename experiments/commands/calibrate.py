@@ -24,6 +24,16 @@ Risk = Annotated[
 Delta = Annotated[
     float, typer.Option("--delta", metavar="SHARE", help="Chance that the labels mislead about the risk.")
 ]
+Rule = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--abstain-rule",
+        metavar="NAME",
+        help="Of what the risk is: `selective` (of the answers, the wrong share) or `joint` (of all questions, the "
+        "share answered and wrong). Repeatable.",
+        show_default="both",
+    ),
+]
 Correct = Annotated[
     str,
     typer.Option(
@@ -58,6 +68,7 @@ def command(
     method: Method = "logistic",
     risk: Risk = None,
     delta: Delta = 0.1,
+    abstain_rule: Rule = None,
     correct: Correct = "f1",
     ablate: Annotated[bool, typer.Option("--ablate", help="Also measure what each dimension adds.")] = False,
     lm: options.Lm = None,
@@ -77,6 +88,8 @@ def command(
 
         reflective-rag ask "…" --artifact artifacts/my --option abstain_at_risk=0.1
 
+        reflective-rag ask "…" --artifact artifacts/my --option abstain_at_risk=0.1 --option abstain_rule=joint
+
     Use questions that neither the compile nor a test has seen. It holds for this program, model and corpus.
     """
     from reflective_rag.data.records import pool
@@ -93,10 +106,11 @@ def command(
     from reflective_rag.experiments.tracking import check_store
     from reflective_rag.optimizers.calibration.cases import collect
     from reflective_rag.optimizers.calibration.report import RISKS, calibrate, check_wanted
+    from reflective_rag.programs.calibration import RULES
 
-    names, risks = corpus or [OWN], tuple(risk or RISKS)
+    names, risks, rules = corpus or [OWN], tuple(risk or RISKS), tuple(abstain_rule or RULES)
     metric, column = metric_and_column(correct)
-    check_wanted(method, risks, delta)
+    check_wanted(method, risks, delta, rules)
     refuse_changes(artifact, changed=bool(option or mode))
     check_out(out)
     check_store(tracking)
@@ -120,7 +134,7 @@ def command(
                     system, records, metric=metric, threads=threads, done=file.done, keep=file.add, progress=bar
                 )
             labelled = collect(evaluation.rows, column)
-            report = calibrate(labelled, method, risks=risks, delta=delta, ablate=ablate, seed=seed or 0)
+            report = calibrate(labelled, method, risks=risks, delta=delta, rules=rules, ablate=ablate, seed=seed or 0)
             fitted = bound(report.calibration, system.program, everything, names, search, correct)
             report = report.with_calibration(fitted)
     about = {"program": system.program.name, "data": list(everything), "lm": asked, "corpus": names}
@@ -134,6 +148,7 @@ def command(
 
 
 def _show(document: dict[str, Any], *, json: bool) -> None:
+    from reflective_rag.experiments.calibration_notes import use_note
     from reflective_rag.experiments.calibration_tables import quality_table, risk_table
     from reflective_rag.experiments.console import note, out, print_json, print_whole
 
@@ -142,7 +157,7 @@ def _show(document: dict[str, Any], *, json: bool) -> None:
         return
     print_whole(quality_table(document))
     print_whole(risk_table(document))
-    for text in [*(each["note"] for each in document["risks"]), *document["notes"]]:
+    for text in [*(each["note"] for each in document["risks"]), use_note(document["risks"]), *document["notes"]]:
         note(text)
     if any(name.startswith("sample:") for name in document["data"]):
         note("scores on the bundled sample are a smoke test, never a result")

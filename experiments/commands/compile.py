@@ -113,6 +113,8 @@ def _print_plan(document: dict[str, Any]) -> None:
         f"  questions  {', '.join(f'{name} {count}' for name, count in n.items())}",
         f"  planned    {plan['program_runs']:,} program runs, {_range(calls)} calls, {_range(tokens)} tokens, {money}",
     ]
+    if document["started_from"]:
+        lines.insert(1, f"  goes on    from {document['started_from']}")
     if plan["note"]:
         lines.append(f"  note       {plan['note']}")
     out.print("\n".join(lines), markup=False)
@@ -153,6 +155,8 @@ def _print_outcome(document: dict[str, Any]) -> None:
         columns += [(f"{split} before", document["before"][split]), (f"{split} after", document["after"][split])]
     recorded = is_recording(document["lm"])
     print_whole(summary_table(columns, recorded=recorded))
+    for text in document["verdict"].values():
+        out.print(text, markup=False)
     note("" if recorded else NOT_COUNTED)
     for name, value in document["chosen"].items():
         shown = ", ".join(f"{k} {_plain(v)}" for k, v in value.items()) if isinstance(value, dict) else value

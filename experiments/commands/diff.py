@@ -10,6 +10,7 @@ from reflective_rag.experiments import options
 def command(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help="An artefact, or `models:/NAME@ALIAS`.")],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="The other one.")],
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Show what differs between two artefacts: instructions line by line, demos, settings, scores, data.
@@ -26,4 +27,4 @@ def command(
     if json:
         print_json({"before": before, "after": after, "same": not found, "differences": found})
         return
-    print_differences(found, before, after)
+    print_differences(found, before, after, full=full)

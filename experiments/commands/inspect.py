@@ -9,6 +9,7 @@ from reflective_rag.experiments import options
 
 def command(
     artifact: Annotated[str, typer.Argument(metavar="DIR", help="An artefact, or `models:/NAME@ALIAS`.")],
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Show what is in an artefact: instructions, demos, settings, calibration, scores, model, data.
@@ -29,6 +30,6 @@ def command(
     if json:
         print_json(found)
         return
-    print_contents(found)
+    print_contents(found, full=full)
     for text in found["notes"]:
         note(text)

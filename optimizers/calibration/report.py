@@ -10,7 +10,7 @@ from reflective_rag.optimizers.calibration.cases import Case, Labelled, check, h
 from reflective_rag.optimizers.calibration.fit import cross_fit, fit
 from reflective_rag.optimizers.calibration.measures import MEASURES, Quality, difference, quality
 from reflective_rag.optimizers.calibration.thresholds import thresholds
-from reflective_rag.programs.calibration import Calibration, Kind
+from reflective_rag.programs.calibration import Calibration, Kind, RiskRule
 from reflective_rag.programs.signals import DIMENSIONS, SIGNALS
 from reflective_rag.signatures.errors import ConfigError, DataError
 
@@ -58,15 +58,19 @@ class Report:
         }
 
 
-def check_wanted(method: str, risks: Sequence[float], delta: float) -> Kind:
+def check_wanted(method: str, risks: Sequence[float], delta: float, rules: Sequence[str]) -> Kind:
     """The kind of calibration that is meant, before anything is spent.
 
     Raises:
-        ConfigError: Unknown method, or a risk or δ that is not between 0 and 1.
+        ConfigError: Unknown method or rule, or a risk or δ that is not between 0 and 1.
     """
     for name, value in (("delta", delta), *(("risk", risk) for risk in risks)):
         if not 0 < value < 1:
             raise ConfigError(f"`{name}` must lie between 0 and 1, such as 0.1, got {value!r}")
+    known = get_args(RiskRule)
+    if not rules or not set(rules) <= set(known):
+        got = ", ".join(map(repr, rules)) or "none"
+        raise ConfigError(f"`abstain_rule` must be one or more of {', '.join(map(repr, known))}, got {got}")
     kinds: tuple[Kind, ...] = get_args(Kind)
     for kind in kinds:
         if kind == method:
@@ -80,6 +84,7 @@ def calibrate(
     *,
     risks: Sequence[float] = RISKS,
     delta: float = 0.1,
+    rules: Sequence[str] = get_args(RiskRule),
     features: Sequence[str] | None = None,
     ablate: bool = False,
     seed: int = 0,
@@ -93,13 +98,15 @@ def calibrate(
         DataError: Too few right or wrong answers, or signals that are missing or no numbers.
         ConfigError: An argument is unknown or out of range.
     """
-    kind = check_wanted(method, risks, delta)
+    kind = check_wanted(method, risks, delta, rules)
     cases = labelled.answered
     check(cases)
     right = [case.right for case in cases]
     first, second = halves(labelled.cases, seed=seed)
     fitted = fit([case for case in first if case.answered], kind, features, seed=seed)
-    risk_thresholds = thresholds(fitted, first, second, kind, risks=risks, delta=delta, features=features, seed=seed)
+    risk_thresholds = thresholds(
+        fitted, first, second, kind, risks=risks, delta=delta, rules=rules, features=features, seed=seed
+    )
     held = cross_fit(cases, kind, features, seed=seed)
     after = quality(held, right, seed=seed)
     plain = baselines(cases, seed=seed)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 from reflective_rag.optimizers.calibration.cases import Case
 from reflective_rag.optimizers.calibration.fit import cross_fit
@@ -12,7 +13,7 @@ from reflective_rag.optimizers.calibration.risk import (
     risk_control,
     sequence_to_test,
 )
-from reflective_rag.programs.calibration import Calibration, Kind, RiskThreshold
+from reflective_rag.programs.calibration import Calibration, Kind, RiskRule, RiskThreshold
 
 _PERCENT = tuple(step / 100 for step in range(1, 100))
 
@@ -25,10 +26,11 @@ def thresholds(
     *,
     risks: Sequence[float],
     delta: float,
+    rules: Sequence[str] = get_args(RiskRule),
     features: Sequence[str] | None = None,
     seed: int = 0,
 ) -> tuple[RiskThreshold, ...]:
-    """For each risk the threshold by `selective` and by `joint`.
+    """For each risk the threshold by each of the `rules`.
 
     Args:
         seen: Cases that `fitted` was fitted on; they only choose where the tests begin.
@@ -38,7 +40,9 @@ def thresholds(
         ConfigError: A risk or δ is not between 0 and 1.
     """
     learned = [case for case in seen if case.answered]
-    guide = cross_fit(learned, kind, features, seed=seed), [not case.right for case in learned]
+    guide: tuple[Sequence[float], Sequence[bool]] = (), ()
+    if "selective" in rules:
+        guide = cross_fit(learned, kind, features, seed=seed), [not case.right for case in learned]
     answers = [case for case in unseen if case.answered]
     sure = [fitted.probability(case.signals or {}) for case in answers]
     wrong = [not case.right for case in answers]
@@ -54,8 +58,11 @@ def thresholds(
 
     found = []
     for risk in dict.fromkeys(risks):
-        found.append(_selective(risk, delta, selective, len(answers), len(unseen)))
-        found.append(_joint(risk, joint, len(unseen)))
+        for rule in dict.fromkeys(rules):
+            if rule == "selective":
+                found.append(_selective(risk, delta, selective, len(answers), len(unseen)))
+            else:
+                found.append(_joint(risk, joint, len(unseen)))
     return tuple(found)
 
 

@@ -133,7 +133,8 @@ def is_person_zh(text: str) -> bool:
 def _tagged(text: str) -> list[tuple[str, str, int, int]]:
     """Words with tag and offsets; a lone family name is joined to the given name that the segmenter cut off (林|德华).
 
-    A particle at the end of a person's name (陈文远于) becomes a word of its own.
+    A particle at the end of a person's name (陈文远于) becomes a word of its own, and the word for its kind becomes part
+    of a place's name (东海|市).
     """
     pieces: list[tuple[str, str, int, int]] = []
     position = 0
@@ -142,6 +143,8 @@ def _tagged(text: str) -> list[tuple[str, str, int, int]]:
         last = pieces[-1] if pieces else None
         if last and len(last[0]) == 1 and last[0] in SURNAMES_ZH and _given(word, tag):
             pieces[-1] = (last[0] + word, "nr", last[2], position)
+        elif last and tag == "n" and _split_place(last, word):
+            pieces[-1] = (last[0] + word, "ns", last[2], position)
         elif last and _split_name(last, word, tag):
             pieces[-1] = (last[0] + word[0], "nr", last[2], start + 1)
             pieces.append((word[1], "p", start + 1, position))
@@ -154,9 +157,18 @@ def _tagged(text: str) -> list[tuple[str, str, int, int]]:
     return pieces
 
 
+PLACE_WORDS_ZH = frozenset("市县镇乡村州省郡岛")
+"""What the segmenter cuts off the names of places that it does not know."""
 _VERBS_AT = frozenset(
     "位于 生于 属于 用于 处于 始于 建于 终于 敢于 善于 忠于 出于 在于 死于 卒于 毕于 任于 居于 葬于 长于 就于 定于".split()
 )
+
+
+def _split_place(last: tuple[str, str, int, int], word: str) -> bool:
+    """Whether the segmenter cut the word for its kind off the name of a place: 东海|市, 清水|镇."""
+    if last[1] in ("nr", "nrt", "ns", "nz"):
+        return word in PLACE_WORDS_ZH
+    return last[1] == "n" and len(last[0]) == 2 and word in "镇县乡"
 
 
 def _split_name(last: tuple[str, str, int, int], word: str, tag: str) -> bool:

@@ -109,3 +109,25 @@ def test_plain_values_of_such_variables_stay(name: str, value: str, monkeypatch:
     """They would be taken out of texts that are about something else."""
     monkeypatch.setenv(name, value)
     assert value not in environment_secrets()
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        pytest.param(f"api_key={KEY}", "api_key=[removed]", id="plain"),
+        pytest.param(f"api_key=[{KEY}]", "api_key=[[removed]]", id="in brackets"),
+        pytest.param("api_key: [abcdefgh1234], x", "api_key: [[removed]], x", id="no known shape"),
+        pytest.param(f"(api_key={KEY})", "(api_key=[removed])", id="in parentheses"),
+        pytest.param(f"{{'authorization': 'Bearer {KEY}'}}", "{'authorization': 'Bearer [removed]'}", id="header"),
+        pytest.param(f"authorization: Bearer {KEY} x", "authorization: Bearer [removed] x", id="header in a line"),
+        pytest.param(f"?api_key={KEY}&x=1", "?api_key=[removed]", id="query"),
+        pytest.param(f"api_key={KEY}-tail", "api_key=[removed]", id="more behind it"),
+        pytest.param("http://[::1]:8080/x?mail=me@h.example", "http://[::1]:8080/x?mail=me@h.example", id="IPv6"),
+        pytest.param("redis://:pass1word@[::1]:80/x", "redis://[removed]@[::1]:80/x", id="password before IPv6"),
+    ],
+)
+def test_nothing_is_left_over_where_a_key_stood(text: str, clean: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known by its value, its shape or what it is assigned to, and again when the text is cleaned again."""
+    for secret in ("", KEY):
+        monkeypatch.setenv("X_API_KEY", secret)
+        assert scrub(text) == scrub(scrub(text)) == clean

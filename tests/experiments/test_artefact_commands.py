@@ -66,6 +66,41 @@ def test_inspect_tells_everything(saved: Path) -> None:
     assert "只用段落回答。" in shown
 
 
+def test_what_is_cut_is_said_and_full_shows_it(workplace: Path) -> None:
+    """A long instruction or demo ends with how much is missing and how to see it; `--full` cuts nothing."""
+    long = "Use the passages.\n" + "x" * 400 + "\nthe end of it"
+    rag = program()
+    rag.answer.signature = rag.answer.signature.with_instructions(long)
+    rag.answer.demos = [dspy.Example(question="Q", passages="y" * 400, answer="the last word", cited=[1])]
+    save_program(rag, "long")
+    save_program(program(), "short")
+    for command in (("inspect", "long"), ("diff", "short", "long")):
+        shown = run(*command).stdout
+        assert re.search(r"… \d+ characters more; --full shows all", " ".join(shown.split()))
+        full = run(*command, "--full").stdout
+        assert "characters more" not in full
+        assert "the end of it" in full
+        assert "y" * 400 in full.replace("\n", "").replace(" ", "")
+    assert "the end of it" not in run("inspect", "long").stdout
+
+
+def test_a_difference_begins_with_what_matters(saved: Path) -> None:
+    """Instructions, demos, settings, controls and scores, and only then data, signatures and versions."""
+    rag = program(theta=0.8, k=3)
+    rag.answer.signature = rag.answer.signature.with_instructions("Another.")
+    rag.answer.demos = []
+    scores = {"dev": {"after": {"f1": {"mean": 0.9, "low": 0.8, "high": 1.0, "n": 4}}}}
+    save_program(rag, "new", model="fake/model", data={"train": DATA["train"] | {"n": 5}}, scores=scores)
+    parts = list(run_json("diff", saved, "new")["differences"])
+    assert parts[:5] == ["instructions", "demos", "settings", "controls", "scores"]
+    assert parts[-1] == "data"
+    shown = run("diff", saved, "new").stdout
+    places = [
+        shown.index(title) for title in ("instructions of answer", "demos of answer", "settings", "scores", "data")
+    ]
+    assert places == sorted(places)
+
+
 def test_inspect_tells_of_a_calibration(saved: Path) -> None:
     """What it was fitted on."""
     set_calibration(saved, flat(0.7, program=program_digest(load_program(saved))))

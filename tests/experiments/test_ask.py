@@ -19,9 +19,9 @@ def corpus(workplace: Path) -> Path:
 
 
 def test_json_is_the_result(corpus: Path) -> None:
-    """Beside question, program, model and notes the document is exactly a `Result`, with checked citations."""
+    """Beside question, program, model, corpus and notes the document is exactly a `Result`, with checked citations."""
     document = run_json("ask", QUESTION, "--corpus", corpus)
-    result = Result.model_validate(without(document, "question", "program", "lm", "notes"))
+    result = Result.model_validate(without(document, "question", "program", "lm", "corpus", "notes"))
     assert (document["question"], document["program"], document["lm"]) == (QUESTION, "reflective", "rules")
     assert result.answer == "Warsaw"
     texts = {passage.id: passage.text for passage in result.passages}

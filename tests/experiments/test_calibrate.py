@@ -8,7 +8,7 @@ import pytest
 
 from reflective_rag.programs import ReflectiveRAG, save_program
 from reflective_rag.programs.artefacts import read_manifest
-from tests.experiments.helpers import records, run, run_json, use_model, write_jsonl
+from tests.experiments.helpers import records, run, run_json, use_model, write_jsonl, write_recipe
 from tests.fakes import chat_reply, fields_of
 
 CITIES = ("Rome", "Oslo", "Kiel", "Bern", "Lyon", "Bonn", "Pisa", "Graz", "Turku", "Porto", "Ghent", "Basel")
@@ -90,11 +90,48 @@ def test_abstaining_at_a_risk(data: Path, workplace: Path) -> None:
     assert (plain.exit_code, "reflective-rag calibrate" in plain.stderr) == (2, True)
 
 
+def test_the_second_rule_is_chosen_when_calibrating_and_when_asking(data: Path, workplace: Path) -> None:
+    """`--abstain-rule joint` finds its thresholds alone, `abstain_rule=joint` keeps them; the words are the same."""
+    document = run_json("calibrate", "--data", data, "--risk", "0.3", "--abstain-rule", "joint", "--out", "out")
+    assert [each["rule"] for each in document["risks"]] == ["joint"]
+    question = ("ask", "Where was Painter Bdrian born?", "--artifact", document["artifact"], "--corpus", data)
+    risk = ("--option", "abstain_at_risk=0.3")
+    assert run_json(*question, *risk, "--option", "abstain_rule=joint")["calibrated"] is True
+    for more, said in (
+        ((*risk,), "`abstain_rule='joint'`"),
+        ((*risk, "--option", "abstain_rule=jiont"), "or 'joint' (of all questions"),
+        (("--option", "abstain_rule=joint"), "needs `abstain_at_risk`"),
+    ):
+        done = run(*question, *more)
+        assert (done.exit_code, said in " ".join(done.stderr.split())) == (2, True), done.stderr
+    shown = run("calibrate", "--data", data, "--risk", "0.3")
+    assert "joint" in shown.stdout
+    assert "abstain_rule=joint" in shown.stderr
+    wrong = run("calibrate", "--data", data, "--abstain-rule", "marginal")
+    assert (wrong.exit_code, "'selective', 'joint'" in wrong.stderr) == (2, True)
+
+
+def test_a_recipe_takes_risk_and_rule_where_nothing_is_changed(data: Path, workplace: Path) -> None:
+    """With strategy `none` an artefact is scored as it abstains; any other compile would end its calibration."""
+    art = run_json("calibrate", "--data", data, "--risk", "0.3", "--out", "out")["artifact"]
+    options = {"abstain_at_risk": 0.3, "abstain_rule": "joint"}
+    keys = {"artifact": art, "data": {"train": str(data), "dev": str(data)}, "program_options": options}
+    done = run_json("compile", write_recipe(workplace, strategy="none", **keys), "--out", "a", "--lm", "rules")
+    plain = run_json("evaluate", "--artifact", art, "--data", data)["abstained"]
+    assert done["after"]["dev"]["abstained"] == done["before"]["dev"]["abstained"] > plain
+    refused = run("compile", write_recipe(workplace, strategy="controls", **keys), "--out", "b", "--lm", "rules")
+    assert refused.exit_code == 2
+    assert "`program_options.abstain_at_risk`" in refused.stderr
+    assert "ends the calibration" in refused.stderr
+
+
 def test_another_corpus_and_other_settings_are_told(data: Path) -> None:
     """A calibration says where it does not hold."""
     out = run_json("calibrate", "--data", data, "--out", "out")["artifact"]
     question = ("ask", "Where was Painter Bdrian born?", "--artifact", out)
     assert any(f"calibrated on {N} passages" in text for text in run_json(*question)["notes"])
+    kept = run_json(*question, "--option", "abstain_at_risk=0.2", "--option", "abstain_rule=joint")["notes"]
+    assert any("`abstain_at_risk` may not be kept" in text for text in kept)
     told = run_json(*question, "--corpus", data, "--option", "theta=0.2")
     assert told["calibrated"] is False
     assert any("not calibrated here" in text for text in told["notes"])

@@ -1,5 +1,6 @@
 """A compile that goes on from an artefact: stages one on top of the other."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,19 @@ def test_the_next_stage_keeps_what_the_first_has_learnt(first: Path) -> None:
     assert (document["program"], second.settings.mode) == ("reflective", "rules")
     assert document["started_from"].endswith("first")
     assert read_manifest("second").notes["started_from"] == "first"
+    shown = " ".join(run("inspect", "second").stdout.split())
+    assert "goes on from first" in shown
+    assert run_json("inspect", "second")["made_by"]["started_from"] == "first"
+    changed = run_json("diff", "first", "second")["differences"]["made_by"]["started_from"]
+    assert changed == {"before": None, "after": "first"}
+    assert "started_from" in run("diff", "first", "second").stdout
+
+
+def test_the_plan_says_what_it_goes_on_from(first: Path) -> None:
+    """Already a dry run does; a compile from a fresh program has no such line."""
+    shown = run("compile", _next(first, strategy="none"), "--dry-run", "--lm", "x/y").stdout
+    assert f"goes on from {first / 'first'}" in " ".join(shown.split())
+    assert "goes on" not in run("compile", write_recipe(first, strategy="none"), "--dry-run", "--lm", "rules").stdout
 
 
 def test_options_of_the_recipe_win_over_the_artefacts(first: Path) -> None:
@@ -45,15 +59,44 @@ def test_options_of_the_recipe_win_over_the_artefacts(first: Path) -> None:
     assert load_program("second").settings.k == 7
 
 
+def test_its_path_is_looked_for_from_the_recipes_folder(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the command runs, as with every path of a recipe; `~` is the user's home."""
+    recipe = _next(first, strategy="none")
+    (first / "elsewhere").mkdir()
+    monkeypatch.chdir(first / "elsewhere")
+    assert run_json("compile", recipe, "--dry-run", "--lm", "x/y")["started_from"] == str(first / "first")
+    monkeypatch.setenv("HOME", str(first))
+    recipe = _next(first, strategy="none", artifact="~/first")
+    assert run_json("compile", recipe, "--dry-run", "--lm", "x/y")["started_from"] == str(first / "first")
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         pytest.param({"artifact": "gone"}, "gone` does not exist", id="missing"),
+        pytest.param({"artifact": "gone"}, "`artifact` of the recipe: there is no artefact", id="missing: which key"),
+        pytest.param({"artifact": "gone"}, "from the recipe's own folder", id="missing: from where"),
+        pytest.param({"artifact": ""}, "`artifact` is empty; leave it out", id="empty"),
+        pytest.param({"artifact": "recipe.toml"}, "is a file, and an artefact is a folder", id="a-file"),
+        pytest.param({"artifact": "hollow"}, "`manifest.json` is missing", id="an-empty-folder"),
+        pytest.param({"artifact": "newer"}, "written by a newer reflective-rag", id="newer"),
+        pytest.param({"artifact": "cut"}, "is damaged", id="damaged"),
+        pytest.param({"artifact": "foreign"}, "it is no manifest of an artefact", id="foreign"),
+        pytest.param({"artifact": "models:/x@y"}, "`artifact` of the recipe: there is no MLflow store", id="no-store"),
         pytest.param({"program": "naive"}, "is 'naive', but", id="another-program"),
     ],
 )
 def test_what_cannot_be_started_from_is_told(first: Path, changes: dict[str, Any], said: str) -> None:
-    """Before a model is asked."""
+    """Before a model is asked, with the key of the recipe."""
+    shutil.copytree("first", "newer")
+    manifest = Path("newer/manifest.json")
+    manifest.write_text(manifest.read_text("utf-8").replace('"schema_version": 2', '"schema_version": 9'), "utf-8")
+    shutil.copytree("first", "cut")
+    Path("cut/program.json").write_bytes(Path("first/program.json").read_bytes()[:40])
+    Path("hollow").mkdir()
+    Path("foreign").mkdir()
+    for name in ("manifest.json", "program.json"):
+        Path("foreign", name).write_text('{"x": 1}', "utf-8")
     done = run("compile", _next(first, **{"strategy": "none", **changes}), "--lm", "x/y")
     assert (done.exit_code, said in " ".join(done.stderr.split())) == (2, True)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.table import Table
 
-from reflective_rag.experiments.console import Lines, print_json
+from reflective_rag.experiments.console import Lines, note, out, print_json, print_whole
 from tests.experiments.helpers import records, run, use_model, write_jsonl, write_recipe
 
 
@@ -169,3 +170,17 @@ def test_a_slip_is_told_once_and_by_its_name(
     assert done.stderr.count(says) == 1
     assert not_said not in done.stderr
     assert done.stderr.count("did you mean") <= 1
+
+
+def test_a_name_of_an_emoji_in_a_text_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Passages, notes and the cells of tables come out word for word."""
+    table = Table(title="of :smile:")
+    table.add_column(":car:")
+    table.add_row("a :warning: b")
+    print_whole(table)
+    out.print("the key :fire: is pressed", markup=False)
+    note("the file :tea:.md is skipped")
+    shown = capsys.readouterr()
+    for text in ("of :smile:", ":car:", "a :warning: b", "the key :fire: is pressed"):
+        assert text in shown.out
+    assert "the file :tea:.md is skipped" in shown.err

@@ -1,12 +1,18 @@
 """Corpus names: what each means, how several become one retriever, and which of them are refused."""
 
+import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
+from reflective_rag.data.partial import failed_part
 from reflective_rag.data.records import Record, pool
-from reflective_rag.data.retrieval import open_retriever
+from reflective_rag.data.retrieval import RetrieverUnavailable, open_retriever
 from reflective_rag.experiments.corpora import data_path, load_passages, open_search, search_note
+from reflective_rag.experiments.filtering import FilteredRetriever
+from reflective_rag.programs import ReflectiveRAG
+from reflective_rag.programs.registry import PROGRAMS, make_program
 from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Passage
 from tests.experiments.helpers import records, write_jsonl
@@ -86,3 +92,65 @@ def test_keyword_search_is_said() -> None:
     with open_search(["own"], OWN, embedder="none") as search:
         assert search_note(search, "none") == "keyword search only"
         assert "pip install '.[local]'" in search_note(search, "auto")
+
+
+DEAD = "weaviate://127.0.0.1:9/C?grpc=10"
+
+
+def test_a_dead_corpus_among_several_is_told_and_the_others_answer() -> None:
+    """The result is degraded and its warning names the dead one: sync, async, with filters, and in mode and note."""
+    with open_search(["own", DEAD], OWN, embedder="none", need_all=False) as search:
+        assert (search.count(), search.mode) == (len(OWN), "keyword")
+        assert DEAD not in search_note(search, "none")
+        for found in (
+            search(QUERY, 3),
+            asyncio.run(search.acall(QUERY, 3)),
+            FilteredRetriever(search, {}).search(QUERY, 3),
+        ):
+            assert found[0].title == "Marie Curie"
+            assert "1 of 2 corpora" in failed_part(found)
+            assert DEAD in failed_part(found)
+        program = ReflectiveRAG(search=search, mode="rules")
+        for result in (program(question=QUERY), asyncio.run(program.acall(question=QUERY))):
+            assert result.passages
+            assert result.degraded
+            assert [DEAD in w.message for w in result.warnings if w.code == "retriever_degraded"] == [True]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, kind in PROGRAMS.items() if not kind.needs_model))
+def test_every_program_tells_of_a_dead_corpus(name: str) -> None:
+    """Whatever the loop, the warning is there and the passages of the others are read."""
+    with open_search(["own", DEAD], OWN, embedder="none", need_all=False) as search:
+        result = make_program(name, search)(question=QUERY)
+        assert result.passages
+        assert [DEAD in w.message for w in result.warnings if w.code == "retriever_degraded"] == [True]
+        assert result.degraded
+
+
+@pytest.mark.parametrize(
+    ("corpora", "need_all"),
+    [
+        pytest.param(["own", DEAD], True, id="a measurement needs all"),
+        pytest.param([DEAD, DEAD.replace(":9/", ":11/")], False, id="all dead"),
+        pytest.param(["memory:", DEAD], False, id="the others are empty"),
+    ],
+)
+def test_a_dead_corpus_that_is_needed_is_an_error(corpora: list[str], need_all: bool) -> None:
+    """It says that the server does not run."""
+    with pytest.raises(RetrieverUnavailable, match=r"Is Weaviate running at 127\.0\.0\.1:"):
+        open_search(corpora, OWN, embedder="none", need_all=need_all)
+
+
+def test_a_corpus_that_is_lost_while_it_is_used(tmp_path: Path) -> None:
+    """The others go on; once all are lost it is the error of one of them."""
+    for name in "ab":
+        with open_retriever(f"local:{tmp_path / name}", embedder="none", create=True) as index:
+            index.add(OWN)
+    with open_search([f"local:{tmp_path / 'a'}", f"local:{tmp_path / 'b'}"], embedder="none") as search:
+        shutil.rmtree(tmp_path / "a")
+        found = search(QUERY, 3)
+        assert str(tmp_path / "a") in failed_part(found)
+        assert found[0].title == "Marie Curie"
+        shutil.rmtree(tmp_path / "b")
+        with pytest.raises(DataError, match="cannot be used"):
+            search(QUERY, 3)

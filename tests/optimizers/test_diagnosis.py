@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reflective_rag.optimizers.diagnosis import diagnose, failure_of
-from reflective_rag.optimizers.diagnosis_advice import ADVICE
+from reflective_rag.optimizers.diagnosis_advice import ADVICE, bare
 from reflective_rag.optimizers.evaluation import evaluate
 from reflective_rag.optimizers.evaluation_rows import Row
 from reflective_rag.optimizers.evaluation_traces import NOT_FOUND, PassageTrace, Trace
@@ -113,6 +113,26 @@ def test_the_report_has_counts_with_intervals_examples_and_the_next_step() -> No
     assert found["next"]["predictors"] == []
     assert [line["kind"] for line in found["questions"]] == ["over_conservative", "over_conservative", "retrieval_miss"]
     assert found["questions"][2]["missed"] == ["T0"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "place"),
+    [
+        pytest.param([row(), row(), row(**HALF)], 0, id="answering is the most"),
+        pytest.param([row(unsupported=0.5)], 0, id="unsupported"),
+        pytest.param([row(), row(**HALF), row(**HALF)], None, id="retrieval is the most"),
+        pytest.param([row(), row(**SILENT), row(unsupported=0.5), row(**HALF), row(**HALF)], -1, id="but not in one"),
+        pytest.param([row(lm_calls=1), row()], None, id="a model answered"),
+        pytest.param([row(f1=1.0)], None, id="all right"),
+    ],
+)
+def test_rules_that_answer_wrongly_want_a_model(rows: list[Row], place: int | None) -> None:
+    """Where rules answered and most failures are of the answering, no setting helps as much as `--lm`: it is named."""
+    rows = [each.model_copy(update={"stop_reason": "max_rounds"}) for each in rows]
+    found = diagnose(rows).brief()["next"]
+    named = [bare(name) == "--lm" for name in found["settings"]] if found else []
+    assert (named[place] if place is not None else any(named)) is (place is not None)
+    assert sum(named) <= 1
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,38 @@ def test_a_risk_that_cannot_be_kept_is_an_error(risk: Any, said: str, tmp_path: 
         load_program(artefact(tmp_path / "a", 0.7), search, abstain_at_risk=risk)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param({"abstain_at_risk": 0.1, "abstain_rule": "jiont"}, "'selective'.*'joint'.*'jiont'", id="no rule"),
+        pytest.param({"abstain_at_risk": 0.1, "abstain_rule": None}, "'selective'.*'joint'.*None", id="no name"),
+        pytest.param({"abstain_rule": "joint"}, "needs `abstain_at_risk`", id="a rule without a risk"),
+    ],
+)
+def test_a_rule_that_means_nothing_is_an_error(options: Any, said: str, tmp_path: Path) -> None:
+    """The rules there are are named; one without a risk would silently do nothing."""
+    with pytest.raises(ConfigError, match=said):
+        load_program(artefact(tmp_path / "a", 0.7), search, **options)
+
+
+def test_a_risk_that_only_the_other_rule_keeps_says_so(tmp_path: Path) -> None:
+    """Fewer labels are enough for `joint`: the error of `selective` tells it, with what it bounds."""
+    thresholds = (
+        RiskThreshold(risk=0.1, rule="selective", delta=0.1, n=9, note="9 labels are too few"),
+        RiskThreshold(risk=0.1, rule="joint", abstain_below=0.3, n=9, coverage=0.8, observed=0.0),
+    )
+    folder = artefact(tmp_path / "a", 0.7, risks=thresholds)
+    with pytest.raises(ConfigError, match=r"9 labels are too few.*`abstain_rule='joint'`.*of all questions"):
+        load_program(folder, search, abstain_at_risk=0.1)
+    assert not ask(folder, abstain_at_risk=0.1, abstain_rule="joint").abstained
+
+
+def test_a_program_by_name_takes_no_rule() -> None:
+    """As it takes no risk."""
+    with pytest.raises(ConfigError, match="`abstain_rule` needs the calibration"):
+        make_program("reflective", search, abstain_rule="joint")
+
+
 def test_without_a_calibration_there_is_no_risk_to_keep(tmp_path: Path) -> None:
     """An artefact without one, and a program by name, say what to do."""
     save_program(ReflectiveRAG(mode="rules"), tmp_path / "plain")

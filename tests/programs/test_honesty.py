@@ -184,3 +184,21 @@ def test_a_question_of_invisible_characters_is_empty(question: str) -> None:
     """Zero-width characters ask nothing."""
     with pytest.raises(ConfigError, match="empty"):
         ReflectiveRAG(search=search)(question=question)
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        ("The capital of Zor is Bel\x00grad.", "What is the capital of Zor?", "Belgrad"),
+        ("The capital of Zor is Bel\u200bgrad.", "What is the capital of Zor?", "Belgrad"),
+        ("The capital of Zor is Bel\xadgrad.", "What is the capital of Zor?", "Belgrad"),
+        ("\ufeffThe capital of Z\u2060or is Belgrad.", "What is the capital of Zor?", "Belgrad"),
+        ("The capital of Zor is Belgrad.", "What is the capital of Z\u200bor?", "Belgrad"),
+        ("云山国的首都是东\u200b海市。", "云山国的首都是哪里？", "东海市"),
+    ],
+)
+def test_what_cannot_be_seen_cuts_no_word(text: str, question: str, answer: str) -> None:
+    """PDFs and web pages have soft hyphens, zero-width spaces and NULs inside words: they are left out."""
+    result = ReflectiveRAG(lambda query, k: [text], mode="rules")(question=question)
+    assert result.answer == answer
+    assert result.citations[0].quote in result.passages[0].text

@@ -54,8 +54,8 @@ def silent(place: WeaviatePlace, seconds: float, ready: bool) -> RetrieverUnavai
     if not ready:
         return RetrieverUnavailable(f"{place.address!r} does not answer. {_running(place)}")
     return RetrieverUnavailable(
-        f"{place.address!r} did not answer within {seconds:g} seconds, though REST answered meanwhile: is the server busy "
-        f"(`?deadline=SECONDS`), and gRPC reachable at {place.grpc_host}:{place.grpc_port} (`?grpc=PORT`)?"
+        f"{place.address!r} did not answer within {seconds:g} seconds, though REST answered meanwhile: is the server "
+        f"busy (`?deadline=SECONDS`), and gRPC reachable at {place.grpc_host}:{place.grpc_port} (`?grpc=PORT`)?"
     )
 
 

@@ -31,7 +31,7 @@ def import_batch(session: Session, passages: Sequence[Passage], tick: Callable[[
     """Write the passages that are new or changed; of two with one id the later. Embedding has no deadline."""
     opened = session.handle()
     rows = {passage.id: (passage, to_properties(passage, opened.schema.about.chinese)) for passage in passages}
-    stored = session.run(lambda: _digests(opened, list(rows)), WRITE_SECONDS)
+    stored = session.run(lambda: stored_digests(opened, list(rows)), WRITE_SECONDS)
     changed = [pair for name, pair in rows.items() if stored.get(name) != pair[1]["digest"]]
     tick(len(passages) - len(changed))
     vectors = embed_texts(opened.embedder, [embedding_text(passage) for passage, _ in changed], tick)
@@ -55,7 +55,7 @@ def delete_ids(opened: Opened, ids: Sequence[str]) -> int:
     return int(found.successful)
 
 
-def _digests(opened: Opened, ids: Sequence[str]) -> dict[str, str]:
+def stored_digests(opened: Opened, ids: Sequence[str]) -> dict[str, str]:
     """Id → digest of the content, of those that are stored."""
     found = opened.collection.query.fetch_objects_by_ids(
         [uuid_of(name) for name in ids], limit=len(ids), return_properties=["passage_id", "digest"]

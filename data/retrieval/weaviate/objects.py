@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
+from reflective_rag.data.retrieval.filters import as_float
 from reflective_rag.data.retrieval.rows import analyze, to_row
 from reflective_rag.signatures.types import Passage
 
@@ -22,6 +24,8 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "reflective-rag:passage")
 _HAN = re.compile("[㐀-䶿一-鿿豈-﫿]")
 _PREFIX = {str: "text", bool: "flag", float: "number"}
 _LONGEST_NAME = 150
+_METADATA_NAME = re.compile(rf"meta_(?:{'|'.join(_PREFIX.values())})_(.+)")
+_CODE, _HASH = re.compile("_([0-9a-f]+)_"), re.compile("[0-9a-f]{64}")
 
 
 def uuid_of(passage_id: str) -> str:
@@ -89,9 +93,15 @@ def metadata_properties(metadata: Mapping[str, Any]) -> dict[str, list[Any]]:
     for key, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             kind = bool if isinstance(item, bool) else float if isinstance(item, int | float) else type(item)
-            if kind in _PREFIX and not (kind is str and len(item) > MOST_FILTERED):
+            if kind in _PREFIX and _filterable(item):
                 found.setdefault(property_name(key, kind), []).append(kind(item))
     return found
+
+
+def _filterable(item: str | float) -> bool:
+    if isinstance(item, str):
+        return len(item) <= MOST_FILTERED
+    return math.isfinite(as_float(item))  # JSON, which is what the server keeps, has no other numbers
 
 
 def property_name(key: str, kind: type) -> str:
@@ -104,3 +114,10 @@ def property_name(key: str, kind: type) -> str:
     if len(name) > _LONGEST_NAME:
         name = hashlib.sha256(key.encode()).hexdigest()
     return f"meta_{_PREFIX[kind]}_{name}"
+
+
+def key_of(name: str) -> str:
+    """The key that `property_name` wrote as this name; empty for another property, and where only a hash is left."""
+    if not (match := _METADATA_NAME.fullmatch(name)) or _HASH.fullmatch(match[1]):
+        return ""
+    return _CODE.sub(lambda found: chr(int(found[1], 16)), match[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -146,15 +147,16 @@ class _Options:
 
 def _served(address: str, scheme: Scheme, where: str, collection: str, options: _Options) -> WeaviatePlace:
     """A server with a host and two ports."""
-    parts = urlsplit(f"//{where}")
-    try:
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if not host or parts.path or re.search(r"\s", where):
-        raise ConfigError(f"the address {address!r} names no host and port: expected {FORMS[0]}, PORT 1 to 65535")
+    host, port = _host_and_port(where)
+    if not host:
+        raise ConfigError(
+            f"the address {address!r} names no host and port: expected {FORMS[0]}, PORT 1 to 65535, "
+            "an IPv6 address in brackets: `[::1]`"
+        )
     secure = options.choice("secure", ("true", "false"), "false") == "true"
-    grpc = options.text("grpc", r"([^\s:/@]+:)?\d{1,5}", str(443 if secure else GRPC_PORT), "PORT or HOST:PORT")
+    grpc = options.text(
+        "grpc", r"((\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):)?\d{1,5}", str(443 if secure else GRPC_PORT), "PORT or HOST:PORT"
+    )
     grpc_host, _, grpc_port = grpc.rpartition(":")
     place = WeaviatePlace(
         address=address,
@@ -173,6 +175,19 @@ def _served(address: str, scheme: Scheme, where: str, collection: str, options: 
             f"set `?grpc=PORT` (usually {GRPC_PORT})"
         )
     return place
+
+
+def _host_and_port(where: str) -> tuple[str, int | None]:
+    """The host, an IPv6 address in its brackets, as all who put a port behind it need it; empty for what is none."""
+    try:
+        parts = urlsplit(f"//{where}")
+        host, port = parts.hostname or "", parts.port
+        if where.startswith("["):
+            ip_address(host.partition("%")[0])
+            host = f"[{host}]"
+    except ValueError:
+        return "", None
+    return ("", None) if parts.path or re.search(r"\s", where) else (host, port)
 
 
 def _cloud(address: str, scheme: Scheme, where: str, collection: str, options: _Options) -> WeaviatePlace:

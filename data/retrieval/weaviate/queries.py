@@ -11,6 +11,7 @@ from reflective_rag.data.retrieval.weaviate.objects import (
     RETURNED,
     bigrams,
     has_chinese,
+    key_of,
     midnight,
     property_name,
     to_passage,
@@ -34,9 +35,14 @@ class Call(NamedTuple):
     arguments: dict[str, Any]
 
 
-def lacks(schema: Schema, conditions: Sequence[Condition]) -> bool:
-    """Whether the schema, as far as it is known, has no property for one of the conditions."""
-    return any(_property(condition, schema) is None for condition in conditions)
+def lacking(schema: Schema, conditions: Sequence[Condition]) -> list[str]:
+    """The keys of the conditions for which the schema, as far as it is known, has no property of that kind."""
+    return list(dict.fromkeys(c.field for c in conditions if _property(c, schema) is None))
+
+
+def metadata_keys(schema: Schema) -> list[str]:
+    """The keys of the metadata that can be filtered by, by name; those too long for a name of Weaviate's left out."""
+    return sorted({key for name in schema.properties if (key := key_of(name))})
 
 
 def search_call(
@@ -46,12 +52,10 @@ def search_call(
     k: int,
     conditions: Sequence[Condition],
     vector: Vectors | None,
-) -> Call | None:
-    """The call that searches; None where a filter can match nothing."""
+) -> Call:
+    """The call that searches, for conditions of which the schema lacks none."""
     from weaviate.classes.query import HybridFusion, HybridVector, MetadataQuery, Rerank
 
-    if lacks(schema, conditions):
-        return None
     common: dict[str, Any] = {
         "limit": k,
         "filters": _filter(conditions, schema),

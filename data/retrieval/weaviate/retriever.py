@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Iterable, Sequence, Sized
 from typing import Any
 
 from reflective_rag.data.retrieval.adding import batches, ticker
-from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods, checked_query
+from reflective_rag.data.retrieval.arguments import checked_ids, checked_passages, checked_query
+from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods
 from reflective_rag.data.retrieval.breaker import CircuitBreaker
 from reflective_rag.data.retrieval.embedders import Embedder
-from reflective_rag.data.retrieval.filters import Condition, Filters, parse_filters
+from reflective_rag.data.retrieval.filters import OWN_FIELDS, Condition, Filters, parse_filters
 from reflective_rag.data.retrieval.rows import analyze
 from reflective_rag.data.retrieval.weaviate.connection import WRITE_SECONDS, on_loop
 from reflective_rag.data.retrieval.weaviate.faults import ImportFailures
-from reflective_rag.data.retrieval.weaviate.importing import DELETE_BATCH, IMPORT_BATCH, delete_ids, import_batch
+from reflective_rag.data.retrieval.weaviate.importing import (
+    DELETE_BATCH,
+    IMPORT_BATCH,
+    delete_ids,
+    import_batch,
+    stored_digests,
+)
 from reflective_rag.data.retrieval.weaviate.place import WeaviatePlace
-from reflective_rag.data.retrieval.weaviate.queries import Call, lacks, read_passages, search_call
-from reflective_rag.data.retrieval.weaviate.schema import ensure_tenant
+from reflective_rag.data.retrieval.weaviate.queries import Call, lacking, metadata_keys, read_passages, search_call
+from reflective_rag.data.retrieval.weaviate.schema import Schema, ensure_tenant
 from reflective_rag.data.retrieval.weaviate.session import Session
 from reflective_rag.data.threads import in_daemon_thread
 from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Passage
+
+logger = logging.getLogger(__name__)
 
 
 class WeaviateRetriever(RetrieverMethods):
@@ -73,7 +83,8 @@ class WeaviateRetriever(RetrieverMethods):
 
     def search(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
         """At most `k` passages, best first. Raises as the class says, and `DataError` for a missing collection."""
-        query, conditions = checked_query(query, k), parse_filters(filters)
+        query, k = checked_query(query, k)
+        conditions = parse_filters(filters)
         call = self._prepared(query, k, conditions)
         if call is None:
             return []
@@ -82,7 +93,8 @@ class WeaviateRetriever(RetrieverMethods):
 
     async def asearch(self, query: str, k: int, *, filters: Filters | None = None) -> list[Passage]:
         """`search` with the asynchronous client; opening and embedding, which may block, go into a thread."""
-        query, conditions = checked_query(query, k), parse_filters(filters)
+        query, k = checked_query(query, k)
+        conditions = parse_filters(filters)
         call = await asyncio.wrap_future(in_daemon_thread(lambda: self._prepared(query, k, conditions)))
         if call is None:
             return []
@@ -100,6 +112,7 @@ class WeaviateRetriever(RetrieverMethods):
         `ImportFailures` at the end for passages that the server refused, and `DataError` where the collection holds
         vectors whose embedder is not at hand.
         """
+        checked = checked_passages(passages)
         session, opened = self._session, self._session.handle()
         if opened.embedder is None and opened.schema.about.embedder != "none":
             raise DataError(f"cannot add to {self._place.address!r}. {opened.note}")
@@ -107,7 +120,7 @@ class WeaviateRetriever(RetrieverMethods):
             session.run(lambda: ensure_tenant(session.bare(), self._place), WRITE_SECONDS)
         tick = ticker(progress, len(passages) if isinstance(passages, Sized) else None)
         written, failures = 0, dict[str, str]()
-        for batch in batches(passages, IMPORT_BATCH):
+        for batch in batches(checked, IMPORT_BATCH):
             done = import_batch(session, batch, tick)
             written += done.written
             failures |= done.failures
@@ -117,12 +130,22 @@ class WeaviateRetriever(RetrieverMethods):
 
     def delete(self, ids: Iterable[str]) -> int:
         """Remove passages by id; the number that were stored."""
+        wanted = checked_ids(ids)
         opened = self._session.handle()
 
         def remove(part: list[str]) -> int:
             return self._session.run(lambda: delete_ids(opened, part), WRITE_SECONDS)
 
-        return sum(remove(part) for part in batches(dict.fromkeys(ids), DELETE_BATCH))
+        return sum(remove(part) for part in batches(wanted, DELETE_BATCH))
+
+    def stored(self, ids: Iterable[str]) -> set[str]:
+        """Those of the ids that are stored."""
+        wanted, opened = checked_ids(ids), self._session.handle()
+
+        def there(part: list[str]) -> dict[str, str]:
+            return self._session.run(lambda: stored_digests(opened, part), WRITE_SECONDS)
+
+        return {name for part in batches(wanted, DELETE_BATCH) for name in there(part)}
 
     def count(self) -> int:
         """How many passages are stored; none for a tenant that does not exist yet."""
@@ -134,6 +157,16 @@ class WeaviateRetriever(RetrieverMethods):
             return int(collection.aggregate.over_all(total_count=True).total_count or 0)
 
         return self._session.run(ask)
+
+    def filter_keys(self) -> list[str]:
+        """What can be filtered by: the passage's own fields, and the keys of the metadata that the server has."""
+        self._session.handle()
+        self._session.run(self._session.look_again)
+        return [*OWN_FIELDS, *metadata_keys(self._session.handle().schema)]
+
+    def missing_keys(self, filters: Filters) -> list[str]:
+        """The keys of `filters` that no passage has with a value of that kind. Raises as `parse_filters`."""
+        return lacking(self._schema_for(conditions := parse_filters(filters)), conditions)
 
     def ready(self) -> bool:
         """Whether the server can be reached and answers. Never raises for a server that does not."""
@@ -150,12 +183,21 @@ class WeaviateRetriever(RetrieverMethods):
         """The call that searches; None where nothing can match."""
         if not analyze(query):
             return None
+        if missing := lacking(self._schema_for(conditions), conditions):
+            known = ", ".join([*OWN_FIELDS, *metadata_keys(self._session.handle().schema)])
+            logger.warning("no passage of %s has %s to filter by; there are %s", self._place.address, missing, known)
+            return None
         opened = self._session.handle()
-        if lacks(opened.schema, conditions):  # another process may have added passages with such metadata
-            self._session.run(self._session.look_again)
-            opened = self._session.handle()
         vector = opened.embedder.query(query) if opened.embedder and self._place.alpha > 0 else None
         return search_call(self._place, opened.schema, query, k, conditions, vector)
+
+    def _schema_for(self, conditions: Sequence[Condition]) -> Schema:
+        """The schema, read anew where it lacks a key: another process may have added passages with such metadata."""
+        schema = self._session.handle().schema
+        if lacking(schema, conditions):
+            self._session.run(self._session.look_again)
+            schema = self._session.handle().schema
+        return schema
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_settings": self._settings, "_place": self._place, "_told": self._told}

@@ -86,7 +86,6 @@ class Session:
 
     async def arun(self, job: Callable[[Any], Awaitable[T]]) -> T:
         """`run` for what uses the collection of the asynchronous client; on the loop of `connection.on_loop`."""
-
         clients = self.clients
 
         async def ask() -> T:

@@ -1,6 +1,7 @@
 import random
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -192,3 +193,25 @@ def test_nothing_gives_nothing() -> None:
     """No blocks, no chunks; a heading alone is one."""
     assert chunked("", []) == []
     assert chunked("# a", markdown_blocks("# a")) == [Chunk(0, 3, 0, 3, ("a",))]
+
+
+@pytest.mark.parametrize("text", ["", "Text. "], ids=["headings alone", "a text each"])
+def test_headings_are_looked_at_once_each(text: str) -> None:
+    """The work grows with their number, not with its square, also where a thousand follow one another."""
+    looked = []
+
+    class Watched(Block):
+        @property
+        def kind(self) -> str:  # type: ignore[override]  # a property, to see each look
+            looked.append(self)
+            return self[0]
+
+    whole, blocks = "", []
+    for number in range(1000):
+        parts: tuple[tuple[Any, str], ...] = (("heading", f"Part {number}"), ("text", text))
+        for kind, part in parts:
+            if part:
+                blocks.append(Watched(kind, len(whole), len(whole) + len(part.rstrip()), 2, part))
+                whole += part + "\n\n"
+    assert chunked(whole, blocks)
+    assert len(looked) < 10 * len(blocks)

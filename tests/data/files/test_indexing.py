@@ -213,3 +213,24 @@ def test_a_damaged_list_of_files_is_one_error(docs: Path, tmp_path: Path, index:
     (tmp_path / "idx" / "sources.sqlite3").write_bytes(b"no database" * 1000)
     with pytest.raises(DataError, match="remove it"):
         index(docs)
+
+
+@pytest.mark.parametrize("kind", ["folder", "rows"])
+def test_passages_that_the_index_has_lost_come_back(docs: Path, tmp_path: Path, index: Index, kind: str) -> None:
+    """A file is unchanged only where all of its passages are there, whoever took them and whatever came instead."""
+    source = docs
+    if kind == "rows":
+        source = tmp_path / "rows.csv"
+        source.write_text("id,text\n" + "".join(f"r{n},text of row {n}\n" for n in range(1200)))
+    assert index(source).added
+    before = stored(tmp_path) if kind == "folder" else {}
+    with open_retriever(f"local:{tmp_path / 'idx'}", embedder="none") as found:
+        lost = "docs/a.txt#1" if kind == "folder" else "r7"
+        assert found.delete(lost) == 1
+        found.add([Passage(id="foreign", text="the new text")])
+    report = index(source)
+    assert (report.files_read, report.added, report.removed) == (1, 1, 0)
+    with open_retriever(f"local:{tmp_path / 'idx'}", embedder="none") as found:
+        assert found.stored([lost, "foreign", "nobody"]) == {lost, "foreign"}
+    assert not before or stored(tmp_path) == before | {"foreign": "the new text"}
+    assert index(source).files_read == 0

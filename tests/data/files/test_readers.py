@@ -1,6 +1,7 @@
 import os
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -216,3 +217,43 @@ def test_the_date_of_a_template_is_no_date(tmp_path: Path) -> None:
     document = read_document(tmp_path / "a.docx", most_bytes=MOST)
     assert (document.date_from, document.published) != ("document", date(2013, 12, 23))
     assert document.date_from == "file"
+
+
+def test_what_is_made_to_fill_memory_is_left_out(tmp_path: Path) -> None:
+    """A part that packs to almost nothing, and many that unpack to too much together; neither is unpacked."""
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "a.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"<w:p/>" * (4 << 20))
+    with pytest.raises(Unreadable, match=r"a part that unpacks to 24 MB, more than 200 times"):
+        read_document(tmp_path / "a.docx", most_bytes=MOST)
+    with zipfile.ZipFile(tmp_path / "b.pptx", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(20):
+            archive.writestr(f"ppt/{number}.xml", b"<w:p/>" * (2450 << 10))
+    with pytest.raises(Unreadable, match=r"unpacks to 287 MB, more than the 256 MB"):
+        read_document(tmp_path / "b.pptx", most_bytes=MOST)
+
+
+def test_the_styles_of_a_document_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many paragraphs there are; headings, lists and plain text are told apart all the same."""
+    import docx
+    from docx.styles.styles import Styles
+
+    written = docx.Document()
+    for number in range(200):
+        written.add_heading(f"Part {number}", 1)
+        written.add_paragraph(f"Text {number}.")
+        written.add_paragraph(f"Item {number}", style="List Bullet")
+    written.save(str(tmp_path / "a.docx"))
+    looked: list[Any] = []
+    get_by_id = Styles.get_by_id
+
+    def watched(*args: Any) -> Any:
+        looked.append(args)
+        return get_by_id(*args)
+
+    monkeypatch.setattr(Styles, "get_by_id", watched)
+    document = read_document(tmp_path / "a.docx", most_bytes=MOST)
+    assert len(looked) < 10
+    assert document.text.startswith("Part 0\n\nText 0.\n\n- Item 0\n\nPart 1")
+    assert [block.title for block in document.blocks if block.kind == "heading"] == [f"Part {n}" for n in range(200)]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reflective_rag.data.files import parse_source
+from reflective_rag.data.files import csv_records, parse_source
 from reflective_rag.data.files.rows import find_columns
 from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 from reflective_rag.signatures.types import Passage
@@ -126,3 +126,47 @@ def test_a_link_to_itself_is_no_source(tmp_path: Path) -> None:
 def test_the_best_column_is_taken() -> None:
     """By the order of the known names, in any case."""
     assert find_columns(["Content", "TEXT", "_id"], "x") == {"text": "TEXT", "id": "_id"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "read_ids", "faults"),
+    [
+        pytest.param(['1,"open', "2,b", "3,c"], ["2", "3"], {"line 2"}, id="never closed"),
+        pytest.param(
+            ["1,a", '2,"open', "3,b", '4,"c"', "5,d"], ["1", "3", "4", "5"], {"line 3"}, id="closed by another"
+        ),
+        pytest.param(['1,"open', '2,"open', "3,c", '4,"open'], ["3"], {"line 2", "line 3", "line 5"}, id="several"),
+        pytest.param(['1,"two', 'lines"', '2,"open', "3,c"], ["1", "3"], {"line 4"}, id="behind a field of two lines"),
+        pytest.param(['1,"a ""b"" c"', "", '2,5" pipe', '3,"a" b'], ["1", "2", "3"], set(), id="sloppy, but whole"),
+        pytest.param(['1,"open ""', "2,b", "3,c"], ["2", "3"], {"line 2"}, id="doubled at the end"),
+    ],
+)
+def test_a_quote_that_is_not_closed_costs_its_own_line(
+    tmp_path: Path, rows: list[str], read_ids: list[str], faults: set[str]
+) -> None:
+    """The lines behind it are read, and the line is told by its number."""
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["id,text", *rows]) + "\n")
+    told: list[tuple[str, str]] = []
+    found = [p for _, p in parse_source(str(path)).rows(lambda place, reason: told.append((place, reason)))]
+    assert [passage.id for passage in found] == read_ids
+    assert {place for place, _ in told} == faults
+    assert all("opens a quote that is not closed" in reason for _, reason in told)
+
+
+def test_a_field_without_end_is_told_without_reading_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the longest field the quote counts as not closed, and what follows is read."""
+    monkeypatch.setattr(csv_records, "LONGEST_FIELD", 1000)
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n1,"open\n' + "".join(f"{i},word\n" for i in range(2, 500)))
+    found, skipped = read(str(path))
+    assert [passage.id for passage in found] == [str(i) for i in range(2, 500)]
+    assert sum(skipped.values()) == 1
+
+
+def test_a_header_with_an_open_quote_is_an_error(tmp_path: Path) -> None:
+    """Without names of columns nothing can be read."""
+    path = tmp_path / "a.csv"
+    path.write_text('"id,text\n1,a\n')
+    with pytest.raises(DataError, match="its first line opens a quote"):
+        read(str(path))

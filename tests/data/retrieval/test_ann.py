@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reflective_rag.data.retrieval import open_retriever
-from reflective_rag.data.retrieval.ann import index_names
+from reflective_rag.data.retrieval import open_retriever, store
+from reflective_rag.data.retrieval.ann import index_names, nearest
 from reflective_rag.data.retrieval.store import LanceStore
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage
@@ -52,6 +52,20 @@ def large(folder):
     with open_retriever(f"local:{folder}", embedder=HashEmbedder(), create=True, ann=500) as retriever:
         retriever.add(made(0, SMALL))
         yield retriever
+
+
+def bypasses(monkeypatch, retriever, query):
+    """Whether a search goes past the approximate index, each time that it looks through the vectors."""
+    seen = []
+
+    def watched(table, vector, exact):
+        seen.append(exact)
+        return nearest(table, vector, exact)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "nearest", watched)
+        retriever.search(query, 3)
+    return seen
 
 
 def names(folder):
@@ -201,3 +215,17 @@ def test_keyword_search_has_no_vectors():
     with open_retriever("memory:", embedder="none", ann=1) as retriever:
         retriever.add(made(0, 20))
         assert of(retriever) is None
+
+
+def test_an_index_that_is_there_is_not_used_below_the_number(large, folder, monkeypatch):
+    """A setting above the size is exact search, whatever an earlier one has built; so is one above what is left."""
+    large.close()
+    assert names(folder)
+    with open_retriever(f"local:{folder}?ann={SMALL + 1}", embedder=HashEmbedder(), keyword_top_k=1) as retriever:
+        assert of(retriever).kind == "exact"
+        assert bypasses(monkeypatch, retriever, "alpha1") == [True]
+    with open_retriever(f"local:{folder}?ann={SMALL}", embedder=HashEmbedder()) as retriever:
+        assert bypasses(monkeypatch, retriever, "alpha1") == [False]
+        retriever.delete(f"{i:04}" for i in range(5))
+        assert of(retriever).kind == "exact"
+        assert bypasses(monkeypatch, retriever, "alpha1") == [True]

@@ -7,6 +7,7 @@ import pytest
 
 from reflective_rag.optimizers.calibration import Case, Labelled, baselines, calibrate, collect, cross_fit, fit
 from reflective_rag.optimizers.calibration.cases import deal, halves
+from reflective_rag.optimizers.calibration.thresholds import thresholds
 from reflective_rag.optimizers.evaluation import Row
 from reflective_rag.programs.calibration import Calibration, read_calibration
 from reflective_rag.programs.signals import SIGNALS
@@ -160,6 +161,43 @@ def test_the_report_measures_thresholds_and_baselines() -> None:
     assert selective.observed <= 0.3
     assert set(document["ablation"]) == {"relevance", "consistency", "coverage", "freshness"}
     assert document["ablation"]["freshness"]["auroc"]["mean"] == 0.0
+
+
+def test_the_rules_are_chosen() -> None:
+    """One rule or both; an unknown one is refused with the known ones, before anything is fitted."""
+    cases = Labelled(tuple(world(60)))
+    for rules in (("joint",), ("selective",), ("joint", "selective")):
+        found = calibrate(cases, "isotonic", risks=(0.3, 0.2), rules=rules).calibration.risks
+        assert [(each.risk, each.rule) for each in found] == [(risk, rule) for risk in (0.3, 0.2) for rule in rules]
+    for wrong in (("marginal",), ()):
+        with pytest.raises(ConfigError, match="'selective', 'joint'"):
+            calibrate(cases, rules=wrong)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.2])
+def test_the_joint_rule_keeps_its_risk_with_a_fitted_calibration(alpha: float) -> None:
+    """In a known world, over fits and thresholds alike: of new questions at most α are answered and wrong, on average.
+
+    And the whole of α is used: it answers more than the selective rule would for the same share.
+    """
+    risks = []
+    for seed in range(200):
+        first, second = world(40, seed=3 * seed), world(60, seed=3 * seed + 1)
+        fitted = fit(first, "isotonic", ("evidence_score",), seed=seed)
+        found = thresholds(fitted, first, second, "isotonic", risks=(alpha,), delta=0.1, rules=("joint",))
+        kept = fitted.model_copy(update={"risks": found})
+        below = found[0].abstain_below
+        if below is None:
+            risks.append(0.0)
+            continue
+        assert kept.threshold(alpha, "joint").abstain_below == below
+        new = world(100, seed=3 * seed + 2)
+        answered = [each for each in new if fitted.probability(each.signals or {}) >= below]
+        risks.append(sum(not each.right for each in answered) / len(new))
+    mean = sum(risks) / len(risks)
+    error = (sum((each - mean) ** 2 for each in risks) / len(risks)) ** 0.5 / len(risks) ** 0.5
+    assert mean <= alpha + 2 * error
+    assert mean >= alpha / 2
 
 
 def test_a_risk_that_cannot_be_met_says_what_could_be() -> None:

@@ -13,6 +13,7 @@ from reflective_rag.data.retrieval.weaviate import waiting
 from reflective_rag.signatures.errors import ConfigError, DataError
 from reflective_rag.signatures.types import Passage
 from tests.data.retrieval.helpers import CORPUS, HashEmbedder, run_threads
+from tests.data.retrieval.weaviate.test_hanging import Between
 
 
 @pytest.fixture(autouse=True)
@@ -292,3 +293,18 @@ def test_an_embedded_server_that_cannot_be_fetched(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"cannot be had.*no route to host.*vendor's releases.*`local:PATH`"):
         retriever.count()
     retriever.close()
+
+
+def test_a_server_at_an_ipv6_address(standin, name, open_at):
+    """REST and gRPC are both reached there, by both clients, and an error shows the address as it was given."""
+    try:
+        ports = [Between(port, "pass", host="::1") for port in (standin.http_port, standin.grpc_port)]
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    retriever = open_at(f"weaviate://[::1]:{ports[0].port}/{name}?grpc={ports[1].port}")
+    assert retriever.add(CORPUS) == len(CORPUS)
+    assert [p.id for p in retriever.search("tea", 1)] == [p.id for p in asyncio.run(retriever.asearch("tea", 1))]
+    for port in ports:
+        port.close()
+    with pytest.raises(RetrieverUnavailable, match=r"'weaviate://\[::1\]:9/C.*Is Weaviate running at \[::1\]:9\?"):
+        open_at("weaviate://[::1]:9/C?grpc=10").count()

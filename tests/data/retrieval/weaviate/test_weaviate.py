@@ -336,3 +336,14 @@ def test_alpha_moves_between_keywords_and_meaning(server, name, open_at, fusion)
     open_at(low).add(passages)
     assert ids(open_at(low).search("car", 1)) == ["word"]
     assert "car" in ids(open_at(high).search("car", 2))
+
+
+def test_a_filter_key_that_nobody_has_is_told(filled, caplog):
+    """With the keys that there are, as the embedded index does."""
+    assert filled.search("tea", 3, filters={"页码": 3}) == []
+    assert "页码" in caplog.text
+    assert "published, 标签, 页" in caplog.text
+    assert filled.missing_keys({"页码": 3, "页": 3}) == ["页码"]
+    assert filled.filter_keys() == ["id", "source", "published", "标签", "页"]
+    assert filled.stored(["tea", "nobody"]) == {"tea"}
+    assert (filled.delete("tea"), filled.count()) == (1, len(CORPUS) - 1)
