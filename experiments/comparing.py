@@ -128,7 +128,7 @@ def _at_equal_cost(
 
 def _not_available(system: System, model: Model, reason: str) -> dict[str, Any]:
     about = {"system": system.name, "program": system.program.name, "lm": model.name}
-    return {**about, "not_available": reason, "differences": {}, "notes": [*system.notes, reason]}
+    return {**about, "n": 0, "not_available": reason, "differences": {}, "notes": [*system.notes, reason]}
 
 
 def check_baseline(systems: Sequence[System], model: Model, *, equal_cost: bool = False) -> None:

@@ -16,7 +16,7 @@ COSTS = (
     ("completion_tokens", "completion tokens", 0),
     ("tokens", "tokens", 0),
     ("read_tokens", "tokens read", 0),
-    ("seconds", "seconds", 2),
+    ("seconds", "seconds / question", 2),
 )
 """Name, label, digits."""
 MODEL = ("lm_calls", "prompt_tokens", "completion_tokens", "tokens")

@@ -147,7 +147,7 @@ def summary_table(rows: list[tuple[str, dict[str, Any]]], title: str = "", *, re
     for label in ("tokens", "lm_calls", "retrievals"):
         name = f"{label}_per_question"
         table.add_row(f"{label.replace('lm_', '')} / question", *(number(summary[name]) for summary in summaries))
-    table.add_row("seconds", *("recorded" if recorded else number(s["seconds"]) for s in summaries))
+    table.add_row("seconds in all", *("recorded" if recorded else number(s["seconds"]) for s in summaries))
     table.add_row("stopped", *(counts(summary["stop_reasons"]) for summary in summaries))
     return table
 

@@ -54,7 +54,7 @@ def claims_detail(question: str, claims: Sequence[ClaimSupport]) -> str:
 
 def problem_of(question: str, claim: ClaimSupport) -> str:
     """What is wrong with a claim, never empty."""
-    return claim.problem or phrase("unstated", question)
+    return claim.problem or phrase("disagreeing" if claim.support == "contradicted" else "unstated", question)
 
 
 def conflict_detail(question: str, conflicts: Sequence[Contradiction], others: Sequence[str]) -> str:

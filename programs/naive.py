@@ -16,7 +16,7 @@ from reflective_rag.signatures.answering import AnswerQuestion
 
 
 class NaiveRAG(RagModule):
-    """Retrieve `k` passages, answer from them. No judgement of the evidence: `evidence_score` is None, `confidence` 0.
+    """Retrieve `k` passages, answer from them. It judges no evidence: `evidence_score` and `confidence` are None.
 
     Args:
         search: `search(query, k)`; see `ReflectiveRAG`.

@@ -27,10 +27,12 @@ class Part:
 def read_plan(value: Any, question: str) -> tuple[tuple[Part, ...], int, int]:
     """The parts in a reply, how many entries could not be read, and how many parts beyond `MOST_PARTS` are cut off.
 
-    A plan that cannot be carried out (empty, in a circle, waiting for a part that is not there) is replaced by the
-    question itself, as one part, and counts as unreadable.
+    An empty list leaves the question whole. A plan that cannot be carried out (in a circle, waiting for a part that is
+    not there) is replaced by the question itself, as one part, and counts as unreadable.
     """
     whole = (Part(1, question),)
+    if value == []:
+        return whole, 0, 0
     if isinstance(value, list | tuple):
         value = [{"question": item} if isinstance(item, str) else item for item in value]
     items, bad = read_items(value)

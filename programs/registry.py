@@ -47,4 +47,6 @@ def make_program(name: str, search: Any = None, **options: Any) -> RagModule:
             "`load_program(…, abstain_at_risk=…)` uses it"
         )
     check_name("program", name, sorted(PROGRAMS))
+    if "mode" in options and PROGRAMS[name].needs_model:
+        raise ConfigError(f"program {name!r} always asks a language model: it has no `mode`, and is n/a on rules")
     return PROGRAMS[name](search, **options)

@@ -109,7 +109,12 @@ class SelfRagState(RunState):
             self.fallbacks.append(fallback)
         if degrades:
             shown = phrase("unreadable", self.question) if reason == UNREADABLE else reason
-            self.warn("model_degraded", f"{judgement}: {backend} → rules ({shown})")
+            told = self.warnings.get("model_degraded", "")
+            where = f"{judgement}: {backend} → rules"
+            if f"({shown})" in told and where not in told:  # the same reason, once behind all that it befell
+                self.warnings["model_degraded"] = f"{where}, {told}"
+            elif where not in told:
+                self.warnings["model_degraded"] = f"{told}{'; ' if told else ''}{where} ({shown})"
 
     def take(self, found: SearchOutcome) -> list[Passage]:
         """Take in a search; the passages that are new. One whose budget ran out ends the run."""

@@ -141,7 +141,7 @@ UNREAD: Words = {
 
 Phrase = Literal[
     "too_long", "unstated", "apart", "unchecked", "claim", "conflict", "other", "outdated", "more", "unreadable",
-    "irrelevant", "unanswered", "not_supported", "contradicted", "usefulness", "from_memory", "explain_score",
+    "irrelevant", "unanswered", "not_supported", "contradicted", "disagreeing", "usefulness", "from_memory", "explain_score",
     "missing", "explain_conflict", "explain_gap", "explain_fallback", "nobody", "explain_unread", "search_of",
     "crag", "crag_ungraded", "exact_duplicate", "near_duplicate", "inside_it", "tangential", "judged_irrelevant",
     "beyond_max", "no_model", "no_model_for", "no_strip", "not_named", "gap_covered", "gap_tried", "evidence_enough",
@@ -150,6 +150,7 @@ Phrase = Literal[
 PHRASES: dict[Phrase, Words] = {
     "too_long": {"en": "longer than {limit} characters", "zh": "长度超过{limit}个字符"},
     "unstated": {"en": "not stated in the passages", "zh": "段落中没有说明"},
+    "disagreeing": {"en": "the passages say otherwise", "zh": "段落中的说法与此相反"},
     "apart": {
         "en": "The passages say this, but not in connection with what is asked.",
         "zh": "段落中有这一说法，但与所问之事没有联系。",

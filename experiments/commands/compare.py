@@ -138,11 +138,16 @@ def _show(document: dict[str, Any], *, json: bool) -> None:
     title = f"{document['n']} questions of {document['data']}"
     columns = [(f"{each['system']} ({each['lm']})", each) for each in compared]
     print_whole(summary_table(columns, title, recorded=is_recording(document["lm"])))
+    without = [each for each in document["systems"] if "not_available" in each]
+    for each in without:
+        out.print(f"{each['system']}: n/a ({each['not_available']})", markup=False)
     if len(compared) > 1:
         print_whole(difference_table(compared, document["baseline"]))
     for table in tables(compared, document["baseline"], recorded=is_recording(document["lm"])):
         print_whole(table)
-    for text in dict.fromkeys([*document["notes"], *(text for each in document["systems"] for text in each["notes"])]):
+    told = [each["not_available"] for each in without]
+    notes = [*document["notes"], *(text for each in document["systems"] for text in each["notes"] if text not in told)]
+    for text in dict.fromkeys(notes):
         note(text)
     for path in document["files"]:
         out.print(path, markup=False)

@@ -42,7 +42,7 @@ SPACES: Mapping[str, Space] = {
         "fallback_k": (10, 20, 40),
     },
 }
-"""Program → its space. NoRetrieval has nothing to choose."""
+"""Program → its space; for one that is not here, its `k`. NoRetrieval has nothing to choose."""
 
 
 def space_of(program: RagModule, wanted: Mapping[str, Any]) -> Space:
@@ -53,7 +53,7 @@ def space_of(program: RagModule, wanted: Mapping[str, Any]) -> Space:
             to choose from.
     """
     if not wanted:
-        space = SPACES.get(program.name, {})
+        space = SPACES.get(program.name, {"k": _WIDE} if "k" in type(program.settings).model_fields else {})
         if not program.uses_model():
             space = {name: values for name, values in space.items() if name != "mode"}
     else:

@@ -51,8 +51,10 @@ def test_compare_reports_what_cannot_run_as_not_available(data: Path) -> None:
     assert list(by_name) == names
     assert {name for name, each in by_name.items() if "not_available" in each} == set(NEED_MODEL)
     assert all(by_name[name]["n"] == 6 for name in ON_RULES)
+    assert all(by_name[name]["n"] == 0 for name in NEED_MODEL)
     shown = run("compare", "naive", "react", "--data", data, "--lm", "rules", "--tracking", "off")
-    assert "`react` is n/a on rules" in shown.stdout + shown.stderr
+    assert "react: n/a (`react` is n/a on rules" in shown.stdout
+    assert "n/a" not in shown.stderr
 
 
 def test_a_baseline_that_cannot_run_is_refused(data: Path) -> None:

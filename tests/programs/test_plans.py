@@ -43,7 +43,7 @@ ALONE = (Part(1, "Q?"),)
         pytest.param(
             [{"question": "A?", "depends_on": [10**5000]}], (Part(1, "A?"),), 0, id="a dependency without end"
         ),
-        pytest.param([], ALONE, 1, id="empty list"),
+        pytest.param([], ALONE, 0, id="nothing to split"),
         pytest.param("none", ALONE, 1, id="none"),
         pytest.param(None, ALONE, 1, id="no reply"),
         pytest.param("I would first look at the director.", ALONE, 1, id="prose"),

@@ -249,3 +249,24 @@ def test_the_sequence_score_is_added_where_it_is_switched_on(sequence_score: boo
     }
     result = replayed(answers, [WRONG, BORN], retrieval="always", sequence_score=sequence_score)
     assert (result.answer, result.evidence_score) == (answer, 1.0)
+
+
+def test_an_answer_that_passages_contradict_is_told_so() -> None:
+    """Contradicted and not stated are two things, whether or not the critic names the problem."""
+    support = {"": {"support": "contradicted", "problem": "none"}}
+    result = replayed(
+        {"relevance": RELEVANT, "support": support, "usefulness": GOOD}, [BORN], retrieval="always", max_rounds=1
+    )
+    (told,) = [w.message for w in result.warnings if w.code == "unsupported_answer"]
+    assert "the passages say otherwise" in told
+    assert "not stated" not in told
+
+
+def test_every_critic_that_fell_back_is_named() -> None:
+    """With the reason once; `fallbacks` lists the same judgements."""
+    rubbish: dict[str, Any] = {"": {}}
+    answers = {"relevance": rubbish, "support": rubbish, "usefulness": rubbish}
+    result = replayed(answers, [BORN], retrieval="always")
+    (told,) = [w.message for w in result.warnings if w.code == "model_degraded"]
+    assert all(f"{name}: lm → rules" in told for name in ("relevance", "support", "usefulness"))
+    assert told.count("could not be read") == 1

@@ -18,6 +18,7 @@ from dspy.lm15 import Request
 
 from reflective_rag.programs import PROGRAMS, RagModule, load_program, save_program
 from reflective_rag.programs.plain import SOUND
+from reflective_rag.programs.registry import make_program
 from reflective_rag.signatures.errors import ConfigError
 from reflective_rag.signatures.types import Passage, Result
 from tests.fakes import FakeLM, chat_reply, fake_lm, prompt_text
@@ -307,3 +308,10 @@ def test_the_usual_answer_fields_are_read() -> None:
     for name in ("naive", "none", "always"):
         result = ask(program(name), fake_lm(lambda r: chat_reply(answer="unknown", cited=[], query="x y z")))
         assert result.abstained, name
+
+
+@pytest.mark.parametrize("name", ["react", "agentic", "none"])
+def test_a_program_that_always_asks_a_model_says_that_it_has_no_mode(name: str) -> None:
+    """As the command line does on rules, not as an unknown key."""
+    with pytest.raises(ConfigError, match=f"program '{name}' always asks a language model: it has no `mode`"):
+        make_program(name, mode="rules")

@@ -60,7 +60,6 @@ def test_independent_questions_share_a_round() -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        pytest.param([], id="empty"),
         pytest.param([{"question": "#2?"}, {"question": "#1?"}], id="circle"),
         pytest.param("Let me think.", id="prose"),
         pytest.param([{"question": f"Who is #{'9' * 5000}?"}], id="a number without end"),
@@ -74,6 +73,13 @@ def test_a_bad_plan_falls_back_to_the_question(plan: Any) -> None:
     assert (result.answer, result.stop_reason, result.unparsed) == ("Norburg", "finished", 1)
     assert (result.degraded, codes(result) >= {"unreadable_verdict", "model_degraded"}) == (True, True)
     assert len(lm.engine.calls) == 2
+
+
+def test_an_empty_plan_leaves_the_question_whole() -> None:
+    """A model may mean that there is nothing to split: nothing was unreadable, and nothing is degraded."""
+    result = ask(AgenticRAG(search), planning([], director="Norburg"))
+    assert [r.queries for r in result.rounds] == [(QUESTION,)]
+    assert (result.answer, result.unparsed, result.degraded) == ("Norburg", 0, False)
 
 
 @pytest.mark.parametrize("number", ["1", "5", "9" * 5000], ids=["a part's", "another", "without end"])

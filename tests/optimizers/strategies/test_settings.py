@@ -121,6 +121,15 @@ def test_a_program_that_always_fails_is_no_result() -> None:
         STRATEGIES["settings"].compile(task)
 
 
+def test_a_program_of_ones_own_is_tuned_by_its_k() -> None:
+    """A ninth program needs no entry in the table."""
+
+    class Mine(NaiveRAG):
+        name = "mine"
+
+    assert space_of(Mine(search), {}).keys() == {"k"}
+
+
 @pytest.mark.parametrize("name", SPACES)
 def test_every_space_is_of_settings_that_the_program_has(name: str) -> None:
     """Each value alone can be built, and the program's present values can be read."""
