@@ -24,5 +24,5 @@ def failed_part(found: object) -> str:
 
 def as_whole_as(found: object, passages: list[Passage]) -> list[Passage]:
     """Passages made from `found`, with what `found` says of failed sources."""
-    failed = failed_part(found)
+    failed = "; ".join(filter(None, (failed_part(found), failed_part(passages))))
     return PartialPassages(passages, failed) if failed else passages

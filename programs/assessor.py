@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import dspy
 
+from reflective_rag.data.partial import failed_part
 from reflective_rag.programs import drivers
 from reflective_rag.programs.judgements import gaps_of, judgement_of
 from reflective_rag.programs.ledger import Ledger
@@ -43,7 +44,7 @@ from reflective_rag.programs.verdicts import (
     by_rules,
     rules_verdict,
 )
-from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.evidence import (
     AssessEvidence,
     JudgeConsistency,
@@ -178,6 +179,8 @@ class EvidenceAssessor(dspy.Module):
 
     def _reading(self, question: str, passages: Iterable[Any], today: date | None) -> Reading:
         items = as_passages(passages, 1_000_000, "`passages` must be")
+        if fault := failed_part(items):
+            raise ContractError(fault)
         pool = EvidencePool()
         pool.add(items)
         return Reading(

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Any, Self, TypeVar
 
-from reflective_rag.data.partial import as_whole_as
+from reflective_rag.data.partial import PartialPassages, as_whole_as
 from reflective_rag.data.threads import ENDS_A_WAIT, in_daemon_thread, is_cancelled, portable
 from reflective_rag.programs.foreign import as_mapping, as_search
 from reflective_rag.signatures.errors import ConfigError, ContractError
@@ -110,16 +110,29 @@ def finish(awaitable: Awaitable[Any]) -> Any:
 
 
 def as_passages(found: Any, k: int, source: str = "`search` must return") -> list[Passage]:
-    """The first `k` items as Passages. Raises `ContractError` when the whole or an item has another shape."""
+    """The first `k` items as Passages; those of another shape are left out and told (`PartialPassages`).
+
+    Raises:
+        ContractError: The whole has another shape, or every item.
+    """
     if found is None or isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
         raise ContractError(f"{source} a list of Passages, dicts with a `text`, or strings; got {type(found).__name__}")
     passages: list[Passage] = []
+    faults: list[ContractError] = []
     for item in found:
-        if len(passages) == k:
+        if len(passages) + len(faults) == k:
             break
-        passage = _as_passage(item, source)
+        try:
+            passage = _as_passage(item, source)
+        except ContractError as error:
+            faults.append(error)
+            continue
         if passage.text.strip():
             passages.append(passage)
+    if faults and not passages:
+        raise faults[0]
+    if faults:
+        return PartialPassages(passages, f"{len(faults)} item(s) of the reply left out: {faults[0]}")
     return passages
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reflective_rag.programs import EvidenceAssessor, NaiveRAG
 from reflective_rag.programs.searching import SearchHandle, as_passages, read_date
 from reflective_rag.signatures.errors import ConfigError, ContractError
 from reflective_rag.signatures.types import Passage
@@ -58,6 +59,18 @@ def test_other_shapes_are_a_contract_error(found: Any) -> None:
     """The error says what was expected and what came."""
     with pytest.raises(ContractError, match=r"`search`.*(must return|returned).*(got|expected)"):
         as_passages(found, 5)
+
+
+def test_one_bad_item_does_not_cost_the_good_ones() -> None:
+    """They are read; the result is degraded and tells what was left out. The assessor, called directly, refuses it."""
+    mixed = [{"id": "1"}, "Giotto was born in 1267.", None]
+    result = NaiveRAG(lambda query, k: mixed, mode="rules")(question="When was Giotto born?")
+    assert (result.answer, result.degraded) == ("1267", True)
+    (told,) = [w.message for w in result.warnings if w.code == "retriever_degraded"]
+    assert "2 item(s) of the reply left out" in told
+    assert "got a dict without one" in told
+    with pytest.raises(ContractError, match="2 item"):
+        EvidenceAssessor()(question="When was Giotto born?", passages=mixed)
 
 
 def test_a_dict_keeps_everything_it_brings() -> None:
