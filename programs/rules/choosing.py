@@ -6,6 +6,7 @@ from datetime import date
 
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, core_title
 from reflective_rag.programs.rules.matching import fold
+from reflective_rag.programs.rules.measured import amount_of, measure_of
 from reflective_rag.programs.rules.page_about import page_about
 from reflective_rag.programs.rules.units import UNITS
 from reflective_rag.programs.rules.values import Span, dates, numbers, worded_amount
@@ -22,6 +23,11 @@ from reflective_rag.programs.rules.words import (
 from reflective_rag.signatures.types import Draft
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_ORIGIN = re.compile(
+    r"\b(?:born|birth|b\.|built|founded|established|opened|created|completed|launched|formed|dates?\s+(?:from|back))\b"
+    r"|[(（][^()（）]*\d{3,4}|出生|生于|诞生|建于|建成|成立|创立|创办|创建|始建|竣工",
+    re.IGNORECASE,
+)
 _LIFE = re.compile(r"\blived?\s+longer\b|\blonger\s+(?:life|lived)\b|寿命|活得", re.IGNORECASE)
 
 
@@ -41,6 +47,8 @@ def choose(evidence: Evidence) -> Draft:
     cited = (pages[0].passage.id, pages[1].passage.id)
     if (won := by_value(evidence, pages)) is not None:
         return Draft(answer=question.options[won], cited=cited)
+    if measure_of(question.text) or _direction(question.text, question.language):
+        return Draft(answer="")  # a value is missing, or both are the same: what else the pages say is no comparison
     wanted = [not term.entity for term in question.terms]
     scores = [
         evidence.coverage(page.own, wanted)
@@ -54,6 +62,11 @@ def choose(evidence: Evidence) -> Draft:
 
 def by_value(evidence: Evidence, pages: Sequence[Page]) -> int | None:
     """Which of the two options wins by the dates or amounts on its page; None where these cannot be compared."""
+    if (measure := measure_of(evidence.question.text)) is not None and not _LIFE.search(evidence.question.text):
+        first, second = (amount_of(measure, _by_property(evidence, page)) for page in pages)
+        if first is None or second is None or first == second:
+            return None
+        return int((first < second) != (measure.direction < 0))
     direction = _direction(evidence.question.text, evidence.question.language)
     values = _values(evidence, pages) if direction else None
     if not values or values[0] == values[1]:
@@ -136,8 +149,10 @@ def _day(question: str, page: Page, lines: list[Line]) -> float | None:
         return float(opening[1] - opening[0]) if len(opening) > 1 else None
     if re.search(r"\b(?:die|died|death)\b|去世|逝世", question, re.IGNORECASE) and len(opening) > 1:
         return float(opening[1])
-    if re.search(r"\b(?:born|older|younger|birth)\b|出生|年长|年轻", question, re.IGNORECASE) and opening:
-        return float(opening[0])
+    if re.search(r"\b(?:born|older|younger|birth)\b|出生|年长|年轻", question, re.IGNORECASE):
+        if opening and _ORIGIN.search(page.lines[0].text):
+            return float(opening[0])
+        lines = [line for line in lines if _ORIGIN.search(line.text)]  # "mayor since 2021" tells no age
     for line in lines:
         found = [day for span in dates(line.text) if (day := _ordinal(span)) is not None]
         if found:

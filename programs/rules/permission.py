@@ -35,6 +35,14 @@ _CAREFUL = late_pattern(
     re.IGNORECASE,
 )
 """What allows something to some or sometimes."""
+_OBLIGED = late_pattern(r"\b(?:must|(?:has|have|needs?|is|are)\s+to|required\s+to)\b(?!\s+not\b)", re.IGNORECASE)
+_WAYS = (
+    ("on", "off"),
+    ("in|into|inside|indoors", "out|outside|outdoors"),
+    ("with", "without"),
+    ("open", "closed|shut"),
+)
+"""Particles of which an obligation to the one forbids the other."""
 _YES_EN = late_pattern(r"\b(?:allowed|permitted|accepted|welcome|admitted)\b", re.IGNORECASE)
 _CUT = late_pattern(r"[;，；。！!\n]|[,.](?=\s|$)|\b(?:but|while|whereas|although)\b|但是?|不过", re.IGNORECASE)
 _WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -96,6 +104,8 @@ def _said(question: str, clause: str, about: float) -> Verdict | None:
         return _of_it(asked, _words(clause[no.end() :]), _words(clause[: no.start()]), clause, about)
     if zh:
         return "unclear" if _CAREFUL.search(clause) and _alike(asked, _words(clause)) else None
+    if _OBLIGED.search(clause) and _other_way(question, clause) and _alike(asked, _words(clause)):
+        return "no"
     if no := _PASSIVE.search(clause):
         head = re.split(r"\b(?:in|on|at|inside|within|during|for)\b", clause[: no.start()], maxsplit=1)[0]
         return _of_it(asked, _words(head), set(), clause, about)
@@ -106,6 +116,13 @@ def _said(question: str, clause: str, about: float) -> Verdict | None:
     if (yes := _YES_EN.search(clause)) and re.search(r"\b(?:allowed|permitted|accepted|welcome|admitted)\b", question):
         return "yes" if asked and asked <= _words(clause[: yes.start()]) else None
     return None
+
+
+def _other_way(question: str, clause: str) -> bool:
+    """Whether a clause obliges to the opposite of what is asked: kept on a leash, where "off the leash" is asked."""
+    ways = [(re.compile(rf"\b(?:{a})\b", re.IGNORECASE), re.compile(rf"\b(?:{b})\b", re.IGNORECASE)) for a, b in _WAYS]
+    pairs = [*ways, *((b, a) for a, b in ways)]
+    return any(a.search(question) and b.search(clause) and not a.search(clause) for a, b in pairs)
 
 
 def _of_it(asked: set[str], object_: set[str], doers: set[str], clause: str, about: float) -> Verdict | None:
