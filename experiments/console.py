@@ -33,6 +33,10 @@ class _Console(Console):
             objects = tuple(folded(each, self.width) if isinstance(each, str) else each for each in objects)
         super().print(*objects, **options)
 
+    def on_broken_pipe(self) -> None:
+        """Whoever read the output has gone: the command ends as `cli` says. Rich would end it with 1."""
+        raise BrokenPipeError
+
 
 # A text may hold `:smile:`, which is none of ours to draw.
 out = _Console(highlight=False, soft_wrap=True, emoji=False)

@@ -39,7 +39,7 @@ def claims_checked(summary: dict[str, Any]) -> str:
 
 def print_answer(result: Result, lm: str, language: Language) -> None:
     """Answer, citations, judgement, how it went; in `language`, that of the question."""
-    out.print(result.answer, style="bold", markup=False)
+    out.print(word("unsure", language, result.answer) if _unsure(result) else result.answer, style="bold", markup=False)
     titles = {passage.id: passage for passage in result.passages}
     for number_, citation in enumerate(result.citations, start=1):
         passage = titles[citation.passage_id]
@@ -55,6 +55,12 @@ def print_answer(result: Result, lm: str, language: Language) -> None:
     for warning in result.warnings:
         if warning.code != "rules_only" or lm != "rules":  # else the line `by` says it
             out.print(f"{_label(word('warning', language))}{warning.message}", markup=False, style="yellow")
+
+
+def _unsure(result: Result) -> bool:
+    """Whether an answer is given that its own warnings do not stand by: it must not look like any other."""
+    doubts = {"unsupported_answer", "low_confidence_generation"}
+    return not result.abstained and any(warning.code in doubts for warning in result.warnings)
 
 
 def _day(passage: Passage, language: Language) -> str:

@@ -25,6 +25,10 @@ WARNINGS: "dict[WarningCode, Words]" = {
         "zh": "对该问题而言，证据可能已经过时。",
     },
     "conflicting_evidence": {"en": "The sources contradict each other.", "zh": "资料来源之间存在矛盾。"},
+    "ambiguous_question": {
+        "en": "The question may mean more than one bearer of the name, and they have different answers.",
+        "zh": "问题中的名称可能指不同的对象，而答案各不相同。",
+    },
     "no_evidence": {"en": "No usable evidence was found.", "zh": "没有找到可用的证据。"},
     "budget_exhausted": {
         "en": "A budget was used up, and part of the work was not done.",
@@ -141,11 +145,12 @@ UNREAD: Words = {
 
 Phrase = Literal[
     "too_long", "unstated", "apart", "unchecked", "claim", "conflict", "other", "outdated", "more", "unreadable",
-    "irrelevant", "unanswered", "not_supported", "contradicted", "disagreeing", "usefulness", "from_memory", "explain_score",
-    "missing", "explain_conflict", "explain_gap", "explain_fallback", "nobody", "explain_unread", "search_of",
-    "crag", "crag_ungraded", "exact_duplicate", "near_duplicate", "inside_it", "tangential", "judged_irrelevant",
-    "beyond_max", "no_model", "no_model_for", "no_strip", "not_named", "gap_covered", "gap_tried", "evidence_enough",
-    "evidence_short", "evidence_unjudged", "done_by_rules", "not_done", "rules_judged_too", "left_out",
+    "irrelevant", "unanswered", "not_supported", "contradicted", "disagreeing", "usefulness", "from_memory",
+    "explain_score", "missing", "explain_conflict", "explain_gap", "explain_fallback", "nobody", "explain_unread",
+    "search_of", "crag", "crag_ungraded", "exact_duplicate", "near_duplicate", "inside_it", "tangential",
+    "judged_irrelevant", "beyond_max", "no_model", "no_model_for", "no_strip", "not_named", "gap_covered",
+    "gap_tried", "evidence_enough", "evidence_short", "evidence_unjudged", "done_by_rules", "not_done",
+    "rules_judged_too", "left_out", "bearer",
 ]  # fmt: skip
 PHRASES: dict[Phrase, Words] = {
     "too_long": {"en": "longer than {limit} characters", "zh": "长度超过{limit}个字符"},
@@ -161,6 +166,7 @@ PHRASES: dict[Phrase, Words] = {
         "en": "{about}: source {a} says “{span_a}”, source {b} says “{span_b}”",
         "zh": "{about}：来源{a}称“{span_a}”，来源{b}称“{span_b}”",
     },
+    "bearer": {"en": "{name}: {value}", "zh": "{name}：{value}"},
     "other": {"en": ", so “{value}” is possible too", "zh": "，因此“{value}”也有可能"},
     "outdated": {
         "en": "the answer stands only in the older source: {a} says “{span_a}”, the newer {b} says “{span_b}”",
@@ -216,6 +222,7 @@ PHRASES: dict[Phrase, Words] = {
 """Sentences and parts of sentences with gaps to fill in. What a server or a model wrote stays as it came."""
 
 WORDS: dict[str, Words] = {
+    "unsure": {"en": "not sure: {}", "zh": "不确定：{}"},
     "evidence": {"en": "evidence", "zh": "证据评分"},
     "relevance": {"en": "relevance", "zh": "相关性"},
     "consistency": {"en": "consistency", "zh": "一致性"},

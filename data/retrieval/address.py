@@ -61,7 +61,11 @@ def open_retriever(
         "memory": lambda path: (_temporary(path, address, embedder), True),
     }
     if scheme not in folders or ":" not in address:
-        raise ConfigError(f"unknown address {_shown(address)}: expected `local:PATH`, `memory:`, {', '.join(FORMS)}")
+        hint = ""
+        if Path(address).suffix.lower() in (".jsonl", ".csv", ".parquet") or Path(address).exists():
+            hint = f". To search a file, index it first: `reflective-rag index {address} --to local:PATH`, then open that"
+        known = f"expected `local:PATH`, `memory:`, {', '.join(FORMS)}"
+        raise ConfigError(f"unknown address {_shown(address)}: {known}{hint}")
     if scheme == "local":
         rest, ann = _split(rest, address, ann)
     folder, temporary = folders[scheme](rest)

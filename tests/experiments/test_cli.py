@@ -132,6 +132,8 @@ def test_a_closed_pipe_is_quiet(workplace: Path) -> None:
     done = script("ask", "《百年孤独》的作者是谁？", "--json", code=code, cwd=workplace)
     assert done.returncode == 141
     assert done.stderr == ""
+    for shown in (["ask", "q?"], ["doctor"], ["data", "list"]):  # what Rich prints
+        assert script(*shown, code=code, cwd=workplace).returncode == 141
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")

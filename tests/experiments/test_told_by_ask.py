@@ -187,3 +187,22 @@ def test_an_option_that_would_do_nothing_is_refused(workplace: Path, arguments: 
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert told in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [("What is the salary of the mayor of Halm?", "not sure: "), ("哈姆市长的工资是多少？", "不确定：")],
+)
+def test_an_answer_that_its_warnings_do_not_stand_by_does_not_look_like_one(
+    workplace: Path, question: str, told: str
+) -> None:
+    """The first line says so in the question's language; JSON has the answer as it is, with its warnings."""
+    texts = [
+        "The Orne Bridge in Halm cost 47 million euros; the mayor of Halm opened it.",
+        "哈姆大桥造价4700万元，由哈姆市长剪彩。",
+    ]
+    corpus = write_jsonl(workplace / "c.jsonl", [{"id": str(i), "text": text} for i, text in enumerate(texts)])
+    shown = run("ask", question, "--corpus", corpus, "--lm", "rules")
+    result = run_json("ask", question, "--corpus", corpus, "--lm", "rules")
+    assert not result["abstained"]
+    assert shown.stdout.splitlines()[0] == told + result["answer"]

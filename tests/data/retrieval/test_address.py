@@ -229,3 +229,10 @@ def test_no_candidates_is_no_search(setting):
     settings: dict[str, Any] = {setting: 0}
     with pytest.raises(ConfigError, match=setting):
         open_retriever("memory:", embedder="none", **settings)
+
+
+def test_a_file_of_passages_is_no_address_and_says_how_it_becomes_one(tmp_path):
+    """The command line takes a file as a corpus; in Python it is indexed first."""
+    for name in ("passages.jsonl", str(tmp_path)):
+        with pytest.raises(ConfigError, match=f"index it first: `reflective-rag index {name} --to local:PATH`"):
+            open_retriever(name)
