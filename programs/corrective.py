@@ -14,7 +14,7 @@ from typing import Any
 import dspy
 
 from reflective_rag.programs.correcting import IRRELEVANT, CorrectiveState, action_of, excerpt, recomposed, thresholds
-from reflective_rag.programs.disputes import open_conflicts, warn_of_conflicts
+from reflective_rag.programs.disputes import open_conflicts, warn_of_conflicts, warn_of_namesakes
 from reflective_rag.programs.grading import grade
 from reflective_rag.programs.ledger import Ledger
 from reflective_rag.programs.material import Reading, reading_ask
@@ -129,6 +129,7 @@ class CorrectiveRAG(RagModule):
         draft = yield from self._answer(state)
         conflicts = open_conflicts(question, state.kept, state.today)
         warn_of_conflicts(state, draft.answer, conflicts)
+        warn_of_namesakes(state, draft.answer, state.kept, conflicts)
         return plain_result(state, draft, conflicts=tuple(conflicts), **state.more())
 
     def _judge(self, state: CorrectiveState) -> Substeps[None]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from reflective_rag.programs import rules
-from reflective_rag.programs.messages import conflict_detail
+from reflective_rag.programs.messages import conflict_detail, namesakes_detail
 from reflective_rag.programs.rules.deadline import GRACE, in_time
 from reflective_rag.programs.rules.evidence import gather
 from reflective_rag.programs.rules.question import analyse
@@ -13,6 +14,9 @@ from reflective_rag.programs.run_state import RunState
 from reflective_rag.programs.scoring import settled, unresolved
 from reflective_rag.signatures.text import normalize, tokenize
 from reflective_rag.signatures.types import Assessment, Contradiction, Judgement, Passage
+
+if TYPE_CHECKING:
+    from reflective_rag.programs.rules.namesakes import Bearer
 
 
 def open_conflicts(question: str, passages: Sequence[Passage], today: date) -> list[Contradiction]:
@@ -32,6 +36,25 @@ def warn_of_conflicts(state: RunState, answer: str, conflicts: Sequence[Contradi
         state.warn("conflicting_evidence", conflict_detail(state.question, conflicts, others))
 
 
+def warn_of_namesakes(
+    state: RunState, answer: str, passages: Sequence[Passage], conflicts: Sequence[Contradiction]
+) -> None:
+    """The warning that the question may mean several bearers of a name, each named with its answer; by rules.
+
+    None where the answer gives the answers of all, and where two that differ are one, in conflict.
+    """
+    if not answer or len(passages) < 2:
+        return
+    asked = analyse(state.question, state.today)
+    nothing: tuple[Bearer, ...] = ()
+    found = in_time("consistency", lambda: rules.differing_bearers(gather(asked, passages)), nothing, GRACE)
+    ids = {bearer.page.passage.id for bearer in found}
+    if not found or any(ids <= {c.passage_a, c.passage_b} for c in conflicts):
+        return
+    if not all(normalize(bearer.value) in normalize(answer) for bearer in found):
+        state.warn("ambiguous_question", namesakes_detail(state.question, [(b.name, b.value) for b in found]))
+
+
 def side_of(answer: str, conflict: Contradiction) -> str | None:
     """The id of the passage whose side the answer takes; None when it takes neither or names both.
 
@@ -40,6 +63,9 @@ def side_of(answer: str, conflict: Contradiction) -> str | None:
     a, b = (_content(span) for span in (conflict.span_a, conflict.span_b))
     said = _content(answer)
     takes_a, takes_b = bool(said & (a - b)), bool(said & (b - a))
+    if takes_a == takes_b:
+        left_a, left_b = (bool(said) and rules.left(span, answer) for span in (conflict.span_a, conflict.span_b))
+        takes_a, takes_b = left_b, left_a  # who left, by one side, is the other side's answer
     if takes_a == takes_b:
         return None
     return conflict.passage_a if takes_a else conflict.passage_b

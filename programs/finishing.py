@@ -3,7 +3,7 @@
 from typing import Any
 
 from reflective_rag.programs.checking import WORST_FIRST, Checked, check
-from reflective_rag.programs.disputes import follows_older, warn_of_conflicts
+from reflective_rag.programs.disputes import follows_older, warn_of_conflicts, warn_of_namesakes
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.messages import (
     abstention,
@@ -26,7 +26,9 @@ from reflective_rag.signatures.types import (
 )
 from reflective_rag.signatures.wording import Phrase, phrase
 
-_DEGRADING: frozenset[WarningCode] = frozenset({"model_degraded", "retriever_degraded", "budget_exhausted"})
+_DEGRADING: frozenset[WarningCode] = frozenset(
+    {"model_degraded", "retriever_degraded", "budget_exhausted", "ambiguous_question"}
+)
 """Warnings that make a result degraded even where the evidence sufficed."""
 
 NOISY = 0.2
@@ -160,9 +162,10 @@ def _warn(state: LoopState, checked: Checked, sure: float, abstained: bool) -> N
         state.warn("potential_noise")
     if stale(a) or (a.freshness is not None and a.freshness < RELEVANT):
         state.warn("outdated_info")
+    answer = "" if abstained else checked.draft.answer
     if conflicts := unresolved(a):
-        answer = "" if abstained else checked.draft.answer
         warn_of_conflicts(state, answer, conflicts)
+    warn_of_namesakes(state, answer, state.reading.passages if state.reading else (), conflicts)
 
 
 def _standing(state: LoopState) -> Phrase:

@@ -66,6 +66,12 @@ def conflict_detail(question: str, conflicts: Sequence[Contradiction], others: S
     return _listed(question, named)
 
 
+def namesakes_detail(question: str, bearers: Sequence[tuple[str, str]]) -> str:
+    """Each bearer of the asked name with its answer."""
+    named = [phrase("bearer", question, name=shortened(n, LONGEST_CLAIM), value=v) for n, v in bearers]
+    return _listed(question, named)
+
+
 def outdated_detail(question: str, conflict: Contradiction) -> str:
     """The older side, which the answer follows, and the newer one."""
     if conflict.newer == conflict.passage_a:

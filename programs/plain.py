@@ -15,7 +15,7 @@ SOUND: frozenset[StopReason] = frozenset({"single_pass", "finished", "sufficient
 """Stop reasons that do not make a result degraded: one search and one answer, all planned steps done (neither with a
 judgement whether the evidence is enough), and evidence that was judged enough."""
 _DEGRADING: frozenset[WarningCode] = frozenset(
-    {"model_degraded", "retriever_degraded", "budget_exhausted", "conflicting_evidence"}
+    {"model_degraded", "retriever_degraded", "budget_exhausted", "conflicting_evidence", "ambiguous_question"}
 )
 """Warnings that make a result degraded however the run ended."""
 

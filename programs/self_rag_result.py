@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from reflective_rag.programs.checking import WORST_FIRST
 from reflective_rag.programs.citing import union
-from reflective_rag.programs.disputes import open_conflicts, warn_of_conflicts
+from reflective_rag.programs.disputes import open_conflicts, warn_of_conflicts, warn_of_namesakes
 from reflective_rag.programs.finishing import NOISY
 from reflective_rag.programs.messages import abstention, claims_detail, warning
 from reflective_rag.programs.noise import redundancy
@@ -17,7 +17,7 @@ from reflective_rag.signatures.types import Contradiction, Passage, Result, Stop
 
 _GOOD: frozenset[StopReason] = frozenset({"sufficient", "no_retrieval"})
 _DEGRADING: frozenset[WarningCode] = frozenset(
-    {"model_degraded", "retriever_degraded", "budget_exhausted", "conflicting_evidence"}
+    {"model_degraded", "retriever_degraded", "budget_exhausted", "conflicting_evidence", "ambiguous_question"}
 )
 """Warnings that make a result degraded even where the answer is good enough."""
 
@@ -81,7 +81,9 @@ def _warn(
         _warn_of_answer(state, parts)
     if state.judged_count >= 5 and state.relevant_count < NOISY * state.judged_count:
         state.warn("potential_noise")
-    warn_of_conflicts(state, text_of(state.question, parts), conflicts)
+    answer = text_of(state.question, parts)
+    warn_of_conflicts(state, answer, conflicts)
+    warn_of_namesakes(state, answer, passages, conflicts)
 
 
 def _warn_of_answer(state: SelfRagState, parts: Sequence[Candidate]) -> None:

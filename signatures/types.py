@@ -58,6 +58,7 @@ WarningCode = Literal[
     "potential_noise",
     "outdated_info",
     "conflicting_evidence",
+    "ambiguous_question",
     "no_evidence",
     "budget_exhausted",
     "model_degraded",

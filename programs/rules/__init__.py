@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from reflective_rag.programs.rules.contradiction import contradictions
     from reflective_rag.programs.rules.extraction import answer
     from reflective_rag.programs.rules.judge import assess
+    from reflective_rag.programs.rules.leaving import left
+    from reflective_rag.programs.rules.namesakes import differing_bearers
     from reflective_rag.programs.rules.settings import RuleSettings
     from reflective_rag.programs.rules.support import check_support
 
-__all__ = ["RuleSettings", "answer", "assess", "check_support", "contradictions"]
+__all__ = ["RuleSettings", "answer", "assess", "check_support", "contradictions", "differing_bearers", "left"]
 
 _LATER = {
     "RuleSettings": "settings",
@@ -21,6 +23,8 @@ _LATER = {
     "assess": "judge",
     "check_support": "support",
     "contradictions": "contradiction",
+    "differing_bearers": "namesakes",
+    "left": "leaving",
 }
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import combinations
 
 from reflective_rag.programs.rules.comparing import Statement
+from reflective_rag.programs.rules.departure import departures
 from reflective_rag.programs.rules.disagreement import denial, disagreement
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page
 from reflective_rag.programs.rules.matching import fold, stem
@@ -67,6 +68,8 @@ def compare(evidence: Evidence) -> Comparison:
         [_statement(evidence, line) for line in page.lines[:MAX_TWINS]] for page in _relevant(evidence)[:MAX_PAGES]
     ]
     for a, b, about in rivals(evidence, [statement for page in pages for statement in page]):
+        found.setdefault(_pair(a, b), _contradiction(evidence, a, b, about))
+    for a, b, about in departures(evidence, [statement for page in pages for statement in page]):
         found.setdefault(_pair(a, b), _contradiction(evidence, a, b, about))
     for ours, theirs in combinations(pages, 2):
         if met := twins(evidence, ours, theirs):

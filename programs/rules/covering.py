@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 
+from reflective_rag.programs.rules.departure import outlived
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, merge
 from reflective_rag.programs.rules.gaps import attribute_need
 from reflective_rag.programs.rules.matching import Term, fold, hits
 from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question, analyse
 from reflective_rag.programs.rules.spans import candidates
+from reflective_rag.programs.rules.unsettled import leaves_open, unsettled
 from reflective_rag.signatures.types import Requirement
 
 _TYPED = frozenset(("time", "number", "person", "place"))
@@ -19,8 +21,9 @@ _ADDRESS = re.compile(r"\s+(?:to|for|that)\b")
 def fill(evidence: Evidence, requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
     """The same requirements in the same order, with status and passage ids. What was covered stays covered."""
     filled = []
+    gone = outlived(evidence)
     for requirement in requirements:
-        ids = [page.passage.id for page in covering(evidence, requirement.need)]
+        ids = [page.passage.id for page in covering(evidence, requirement.need) if page.index not in gone]
         merged = tuple(dict.fromkeys((*requirement.passage_ids, *ids)))
         covered = bool(ids) or requirement.status == "covered"
         filled.append(
@@ -61,6 +64,8 @@ def answers(evidence: Evidence, page: Page, line: Line) -> bool:
     entity = [term.entity for term in question.terms]
     if any(entity) and evidence.coverage(named, entity) < evidence.settings.covered:
         return False
+    if question.kind == "yes_no" and leaves_open(question, question.terms, line.text):
+        return False
     return question.kind not in _TYPED or _has_value(evidence, line)
 
 
@@ -78,8 +83,12 @@ def _gives_value(evidence: Evidence, line: Line) -> bool:
 
 
 def _has_value(evidence: Evidence, line: Line) -> bool:
-    """Whether a span of the asked kind stands there; the first word of "Note to …" is a capital, not a name."""
+    """Whether a span of the asked kind stands there; the first word of "Note to …" is a capital, not a name.
+
+    A plan and hearsay give none.
+    """
     return any(
-        span.start > line.start or " " in span.text or not _ADDRESS.match(line.text[span.end - line.start :])
+        (span.start > line.start or " " in span.text or not _ADDRESS.match(line.text[span.end - line.start :]))
+        and not unsettled(evidence.question, line.text, span.start - line.start, span.end - line.start)
         for span in candidates(evidence, line)
     )

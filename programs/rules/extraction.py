@@ -7,6 +7,7 @@ from datetime import date
 from reflective_rag.programs.rules.choosing import choose
 from reflective_rag.programs.rules.deadline import GRACE, OutOfTime, watched
 from reflective_rag.programs.rules.deciding import decide
+from reflective_rag.programs.rules.departure import departed
 from reflective_rag.programs.rules.evidence import GOES_ON, Evidence, Line, Page, gather
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import analyse
@@ -71,6 +72,8 @@ def best_candidates(evidence: Evidence) -> list[Candidate]:
     for score, line in ranked_lines(evidence, evidence.pages)[:LINES]:
         factor = OUTDATED if line.page in gone else OLD if line.page in stale else 1.0
         found += [replace(c, score=factor * (score + SPAN_WEIGHT * c.score)) for c in candidates(evidence, line)]
+    left = departed(evidence)
+    found = [replace(c, score=c.score * OUTDATED) if fold(c.text) in left else c for c in found]
     pages: dict[str, set[int]] = {}
     for span in found:
         pages.setdefault(fold(span.text), set()).add(span.page)

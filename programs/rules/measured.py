@@ -29,7 +29,7 @@ MEASURES = (
     Measure(r"shallower|shallowest|[更较最]浅", _LENGTH, r"deep|depth|shallow|深|浅", -1),
     Measure(r"wider|widest|[更较最]宽", _LENGTH, r"wide|width|宽", 1),
     Measure(r"narrower|narrowest|[更较最]窄", _LENGTH, r"wide|width|narrow|宽|窄", -1),
-    Measure(r"higher|highest|taller|tallest|[更较最]高", _LENGTH, r"high|tall|height|elevat|altitude|summit|peak|above sea|高|海拔|峰", 1),
+    Measure(r"higher|highest|taller|tallest|[更较最]高", _LENGTH, r"high|tall|height|elevat|altitude|summit|peak|above sea|drop|plunge|rise|stand|reach|tower|高|海拔|峰|落差", 1),
     Measure(r"[更较最]矮", _LENGTH, r"高|矮|海拔", -1),
     Measure(r"longer|longest|[更较最]长", (*_LENGTH, "time"), r"long|length|stretch|span|tak|last|run|长|历时|持续", 1),
     Measure(r"shorter|shortest|[更较最]短", (*_LENGTH, "time"), r"long|length|short|stretch|span|tak|last|tall|长|短|历时", -1),

@@ -7,6 +7,7 @@ from reflective_rag.programs.rules.matching import fold, hits
 from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.tenure import held_once
+from reflective_rag.programs.rules.unsettled import Unsettled, unsettled
 from reflective_rag.signatures.patterns import late_pattern
 
 _CLAUSE = late_pattern(
@@ -54,6 +55,12 @@ def refutes(question: Question, sentence: str, claim: str) -> bool:
     return bool(places) and all(
         refuted(question, sentence, start, end) or held_once(question, sentence, start, end) for start, end in places
     )
+
+
+def left_open(question: Question, sentence: str, claim: str) -> Unsettled:
+    """How a sentence that holds the claim as it stands leaves it open wherever it does: a plan, hearsay, or ""."""
+    found = [unsettled(question, sentence, start, end) for start, end in _places(sentence, claim)]
+    return found[0] if found and all(found) else ""
 
 
 def _places(sentence: str, claim: str) -> list[tuple[int, int]]:

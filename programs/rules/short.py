@@ -9,7 +9,7 @@ from reflective_rag.programs.rules.evidence import Evidence, Line, gather
 from reflective_rag.programs.rules.matching import fold, has_cjk, stands_in
 from reflective_rag.programs.rules.opposites import opposed
 from reflective_rag.programs.rules.question import WEIGHT_WEAK, Question, analyse
-from reflective_rag.programs.rules.refuting import refutes, reverses
+from reflective_rag.programs.rules.refuting import left_open, refutes, reverses
 from reflective_rag.programs.rules.spans import Candidate, candidates
 from reflective_rag.programs.rules.values import numbers, worded_amount
 from reflective_rag.programs.rules.verdicts import verdict
@@ -32,10 +32,12 @@ def judge_short(evidence: Evidence, claim: str) -> ClaimSupport:
     asked = analyse(claim)
     own = gather(asked, [page.passage for page in evidence.pages], evidence.settings)
     found: dict[str, list[str]] = {"full": [], "part": [], "beside": [], "apart": [], "denied": [], "reversed": []}
+    found |= {"planned": [], "hedged": []}
     for page, claim_page in zip(evidence.pages, own.pages, strict=True):
         for i, line in enumerate(page.lines):
             held = _held(own, claim, claim_page.lines[i], bool(asked.terms))
             if rank := _against(evidence, claim, line) or _rank(evidence, claim, line, held) if held else "":
+                rank = (left_open(evidence.question, line.text, claim) if rank == "full" else "") or rank
                 found[rank].append(page.passage.id)
                 if rank == "full":
                     break
@@ -46,6 +48,9 @@ def judge_short(evidence: Evidence, claim: str) -> ClaimSupport:
         return verdict(question, claim, "contradicted", (other[0],), "value", other[1])
     if against := [*found["denied"], *found["reversed"]]:
         return verdict(question, claim, "contradicted", against, "negation" if found["denied"] else "reversed")
+    for open_ in ("planned", "hedged"):
+        if found[open_]:
+            return verdict(question, claim, "partially", found[open_], open_)
     if found["part"]:
         return verdict(question, claim, "partially", found["part"], "part")
     if found["beside"]:

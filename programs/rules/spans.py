@@ -19,6 +19,7 @@ from reflective_rag.programs.rules.refuting import refuted
 from reflective_rag.programs.rules.selling import sale
 from reflective_rag.programs.rules.subjects import doer_before, subject
 from reflective_rag.programs.rules.tenure import held_once
+from reflective_rag.programs.rules.unsettled import hedge_alone, unsettled, without_hedge
 from reflective_rag.programs.rules.values import Span
 from reflective_rag.programs.rules.words import MONTH_WORDS, STOP_EN, STOP_ZH, WEAK_ZH
 from reflective_rag.signatures.patterns import late_pattern
@@ -31,6 +32,9 @@ CLAUSE = 10.0
 
 ENTITY_PULL = 0.35
 """Factor for the pull of names: the answer stands by the attribute ("born", 导演) rather than by the name it is about."""
+
+OPEN = 0.5
+"""Penalty for what a sentence gives only as a plan or as hearsay."""
 
 _VALUES = frozenset(("number", "clock"))
 """Kinds of span of which one sentence often holds several, each for another case."""
@@ -83,6 +87,7 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
         )
     )
     fitting = [s for s in spans if not _from_question(question, s.text) and fits_type(question, line.text, s)]
+    fitting = [s for s in fitting if not hedge_alone(s.text)]
     fitting = [s for s in fitting if not refuted(question, line.text, s.start, s.end)]
     fitting = [s for s in fitting if not wrong_side(question, line.text, s.start, s.end)]
     fitting = [s for s in fitting if not held_once(question, line.text, s.start, s.end)]
@@ -99,6 +104,7 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
             + (clock_fit(question.text, line.text, span) if span.kind == "clock" else 0.0)
         )
         score += sale(question, line.text, span)
+        score -= OPEN if unsettled(question, line.text, span.start, span.end) else 0.0
         score += KIND if right_side(question, line.text, span.start, span.end) else 0.0
         found.append(Candidate(span.text, line.page, line.start + span.start, line.start + span.end, score))
     if question.kind == "person" and (who := subject(evidence, line)) and not _from_question(question, who[1].text):
@@ -120,7 +126,11 @@ def _trim(question: Question, span: Span) -> Span:
 
     Only where the last of them is a title or a possessive.
     """
-    if span.kind != "name" or has_cjk(span.text):
+    if span.kind not in ("name", "person") or has_cjk(span.text):
+        return span
+    sure = without_hedge(span.text)
+    span = replace(span, text=sure, start=span.end - len(sure))
+    if span.kind != "name":
         return span
     words = [(m.group(), m.start()) for m in WORDS.finditer(span.text)]
     asked = {stem(word) for word in fold(question.expected).split()}  # which *university*: University of Halden

@@ -12,6 +12,7 @@ from reflective_rag.programs.rules.opposites import opposed
 from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.swaps import excludes, swap
 from reflective_rag.programs.rules.units import UNITS, quantities, same_quantity
+from reflective_rag.programs.rules.unsettled import hedged, leaves_open
 from reflective_rag.programs.rules.verdicts import verdict
 from reflective_rag.signatures.types import ClaimSupport
 
@@ -68,6 +69,8 @@ def _judge_line(own: Evidence, question: Question, claim: str, news: list[bool],
     opposite = "" if said_alike(claim, line.text) else opposed(claim, line.text)
     added = not any(news) or own.coverage(held, news) > 0
     if coverage >= settings.full_support and agrees and not flipped and not opposite and added:
+        if open_ := "" if hedged(claim) else leaves_open(question, own.question.terms, line.text):
+            return 1, coverage, verdict(question, claim, "partially", ids, open_)
         return 3, coverage, verdict(question, claim, "supported", ids)
     # The denied word itself (有毒, where the sentence says 无毒) is a term that the sentence lacks.
     if denial and agrees and own.coverage(held, [t.text not in denial for t in own.question.terms]) >= NEAR:

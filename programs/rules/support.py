@@ -14,6 +14,7 @@ from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.short import judge_short
 from reflective_rag.programs.rules.statements import judge_statement
+from reflective_rag.programs.rules.unsettled import leaves_open
 from reflective_rag.programs.rules.verdicts import verdict
 from reflective_rag.programs.rules.versions import outdated_pages
 from reflective_rag.signatures.patterns import late_pattern
@@ -127,5 +128,14 @@ def _yes_no(evidence: Evidence, claim: str, answer: bool) -> ClaimSupport:
     if not draft.answer or coverage < evidence.settings.full_support:
         return verdict(evidence.question, claim, "partially", draft.cited, "yes_no")
     agrees = yes_or_no(draft.answer) == answer
+    if agrees and answer and (open_ := _left_open(evidence, draft.cited)):
+        return verdict(evidence.question, claim, "partially", draft.cited, open_)
     support: Support = "supported" if agrees else "contradicted"
     return verdict(evidence.question, claim, support, draft.cited, "" if agrees else "negation")
+
+
+def _left_open(evidence: Evidence, cited: Sequence[str]) -> str:
+    """Whether the sentence that holds most of a yes/no question, of the passages that decide it, is a plan or hearsay."""
+    lines = [line for page in evidence.pages if page.passage.id in cited for line in page.lines]
+    best = max(lines, key=lambda line: evidence.coverage(line.context), default=None)
+    return leaves_open(evidence.question, evidence.question.terms, best.text) if best else ""

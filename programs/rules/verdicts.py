@@ -17,6 +17,8 @@ _PROBLEMS = {
         "opposite": "A passage says the opposite ({value}).",
         "yes_no": "A yes/no answer that no single sentence decides.",
         "old": "Only an outdated passage says this.",
+        "planned": "The passages give this only as a plan.",
+        "hedged": "The passages give this only as a possibility or as hearsay.",
     },
     "zh": {
         "empty": "该论断为空。",
@@ -29,6 +31,8 @@ _PROBLEMS = {
         "opposite": "有段落的说法相反（{value}）。",
         "yes_no": "是非回答，没有单独一句能够判定。",
         "old": "只有过时的段落这样说。",
+        "planned": "段落只说这是计划。",
+        "hedged": "段落只说这是一种可能或传闻。",
     },
 }
 
