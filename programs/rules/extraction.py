@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
+from reflective_rag.programs.rules.asked_year import in_asked_year
 from reflective_rag.programs.rules.choosing import choose
 from reflective_rag.programs.rules.deadline import GRACE, OutOfTime, watched
 from reflective_rag.programs.rules.deciding import decide
@@ -68,10 +69,15 @@ def _answer(question: str, passages: Sequence[Passage], today: date | None, sett
 def best_candidates(evidence: Evidence) -> list[Candidate]:
     """Spans of the best sentences of all passages, best first; spans that several passages give rank higher."""
     stale, gone = outdated_pages(evidence), superseded_pages(evidence)
+    asked, of_year = evidence.question.text, list[bool | None]()
     found: list[Candidate] = []
     for score, line in ranked_lines(evidence, evidence.pages)[:LINES]:
         factor = OUTDATED if line.page in gone else OLD if line.page in stale else 1.0
-        found += [replace(c, score=factor * (score + SPAN_WEIGHT * c.score)) for c in candidates(evidence, line)]
+        for span in candidates(evidence, line):
+            found.append(replace(span, score=factor * (score + SPAN_WEIGHT * span.score)))
+            of_year.append(in_asked_year(asked, line.text, span.start - line.start, span.end - line.start))
+    if True in of_year:
+        found = [replace(c, score=c.score * OUTDATED) if y is False else c for c, y in zip(found, of_year, strict=True)]
     left = departed(evidence)
     found = [replace(c, score=c.score * OUTDATED) if fold(c.text) in left else c for c in found]
     pages: dict[str, set[int]] = {}

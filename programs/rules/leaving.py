@@ -24,13 +24,15 @@ _LEFT_EN = (
     r"|(?:handed|tendered|submitted)\s+(?:in\s+)?(?:his|her|their)\s+resignation|no\s+longer\s+(?:the\s+)?|passed\s+away|died|dies|lost\s+(?:the|his|her)\s+(?:job|post|position|office))"
 )
 _PUT_OUT_EN = r"(?:dismissed|fired|sacked|removed|ousted|forced\s+out|forced\s+to\s+(?:resign|step\s+down)|voted\s+out|deposed|suspended|stripped\s+of|relieved\s+of|laid\s+off|let\s+go|impeached|killed|assassinated)"
+_FOLLOWED_EN = r"succeeding|succeeds|succeeded(?!\s+by)|replacing|replaces|replaced(?!\s+by)|taking\s+over\s+from|took\s+over\s+from|takes\s+over\s+from|in\s+succession\s+to"
+"""Before the name of whom somebody follows in an office; "succeeded by" is the other way round."""
 _AFTER_EN = late_pattern(
-    rf"(?:\s*\([^()]*\))?(?:\s*,[^,.;]{{1,60}},)?\s+(?:{_AUX}{_LEFT_EN}|(?:was|were|has\s+been|had\s+been|is|got|been)\s+{_AUX}{_PUT_OUT_EN})\b"
+    rf"(?:\s*\([^()]*\))?(?:\s*,[^,.;]{{1,60}},)?\s+(?:{_AUX}{_LEFT_EN}|(?:was|were|has\s+been|had\s+been|is|got|been)\s+{_AUX}(?:{_PUT_OUT_EN}|(?:succeeded|replaced|followed)\s+by))\b"
     r"|\s+(?:have\s+|has\s+)?parted\s+(?:company|ways)\b|['’]s?\s+contract\b[^.;]{0,40}\bterminated\b|['’]s?\s+(?:sudden\s+|unexpected\s+|recent\s+)?(?:resignation|departure|dismissal|retirement|death|removal|ouster|exit|abdication)\b(?!\s+(?:letter|plan|party|age))",
     re.IGNORECASE,
 )
 _BEFORE_EN = late_pattern(
-    rf"\b(?:{_PUT_OUT_EN}|parted\s+ways\s+with|part\s+company\s+with|accepted\s+the\s+resignation\s+of|(?:resignation|departure|dismissal|retirement|death|removal|ouster)\s+of)\s+"
+    rf"\b(?:{_PUT_OUT_EN}|{_FOLLOWED_EN}|parted\s+ways\s+with|part\s+company\s+with|accepted\s+the\s+resignation\s+of|(?:resignation|departure|dismissal|retirement|death|removal|ouster)\s+of)\s+"
     r"(?:(?:its|the|their|his|her|long-time|longtime|embattled|as)\s+)*(?:[\w'’-]+\s+){0,5}?$",
     re.IGNORECASE,
 )
@@ -39,7 +41,7 @@ _AFTER_ZH = late_pattern(
     rf"(?:[(（][^()（）]*[)）])?[^，。；！？]{{0,24}}?{_LEFT_ZH}|[^。；！？]{{0,20}}，[^，。；！？]{{0,14}}?{_LEFT_ZH}"
 )
 _BEFORE_ZH = late_pattern(
-    r"(?:免去|解除|罢免|撤销|解聘|解雇|开除|撤换|免除)了?[^，。；！？]{0,12}$|(?:接受|批准)了?[^，。；！？]{0,8}$"
+    r"(?:接替|取代|接任|接棒)了?(?:前任|原任?)?$|(?:免去|解除|罢免|撤销|解聘|解雇|开除|撤换|免除)了?[^，。；！？]{0,12}$|(?:接受|批准)了?[^，。；！？]{0,8}$"
 )
 _NOT_YET = late_pattern(
     r"\b(?:will|would|may|might|could|should|if|unless|not|never|n['’]t|refus\w+|declin\w+|denied|denies|plans?|planned|intends?|intended|wants?|wanted|expected|threaten\w*|offered|rejected|before|until|almost|nearly"
@@ -47,8 +49,8 @@ _NOT_YET = late_pattern(
     re.IGNORECASE,
 )
 _ANY = late_pattern(
-    rf"\b(?:{_LEFT_EN}|{_PUT_OUT_EN}|part(?:ed)?\s+(?:ways|company)|terminated|resignation|departure|dismissal|retirement|death|removal|ouster|exit|abdication)\b"
-    rf"|{_LEFT_ZH}|解除|撤销|免除",
+    rf"\b(?:{_LEFT_EN}|{_PUT_OUT_EN}|{_FOLLOWED_EN}|part(?:ed)?\s+(?:ways|company)|terminated|resignation|departure|dismissal|retirement|death|removal|ouster|exit|abdication)\b"
+    rf"|{_LEFT_ZH}|解除|撤销|免除|接替|取代|接任|接棒",
     re.IGNORECASE,
 )
 _CONDITION = late_pattern(r"\b(?:if|before|until|by)\s+$|如果|若")

@@ -17,6 +17,7 @@ from reflective_rag.programs.rules.phrases import WORDS
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.refuting import refuted
 from reflective_rag.programs.rules.selling import sale
+from reflective_rag.programs.rules.sorts import of_another_sort
 from reflective_rag.programs.rules.subjects import doer_before, subject
 from reflective_rag.programs.rules.tenure import held_once
 from reflective_rag.programs.rules.unsettled import hedge_alone, unsettled, without_hedge
@@ -91,6 +92,7 @@ def candidates(evidence: Evidence, line: Line) -> list[Candidate]:
     fitting = [s for s in fitting if not refuted(question, line.text, s.start, s.end)]
     fitting = [s for s in fitting if not wrong_side(question, line.text, s.start, s.end)]
     fitting = [s for s in fitting if not held_once(question, line.text, s.start, s.end)]
+    fitting = [s for s in fitting if not of_another_sort(question, line.text, s.start, s.end)]
     parted = question.kind == "time" and _PARTED.search(line.text) is not None
     values = [span for span in fitting if span.kind in _VALUES or (parted and span.kind == "date")]
     against = dict(zip(values, contrasts(question.text, line.text, values), strict=True))
