@@ -14,6 +14,7 @@ from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import analyse
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import Candidate, candidates
+from reflective_rag.programs.rules.tables import from_table
 from reflective_rag.programs.rules.versions import outdated_pages, superseded_pages
 from reflective_rag.signatures.types import Draft, Passage
 
@@ -58,6 +59,8 @@ def _answer(question: str, passages: Sequence[Passage], today: date | None, sett
         return decide(evidence)
     if asked.kind == "choice":
         return choose(evidence)
+    if (cell := from_table(evidence)) is not None:
+        return cell
     best = best_candidates(evidence)
     if not best:
         return Draft(answer="")
@@ -76,7 +79,7 @@ def best_candidates(evidence: Evidence) -> list[Candidate]:
         for span in candidates(evidence, line):
             found.append(replace(span, score=factor * (score + SPAN_WEIGHT * span.score)))
             of_year.append(in_asked_year(asked, line.text, span.start - line.start, span.end - line.start))
-    if True in of_year:
+    if True in of_year and evidence.question.kind != "time":
         found = [replace(c, score=c.score * OUTDATED) if y is False else c for c, y in zip(found, of_year, strict=True)]
     left = departed(evidence)
     found = [replace(c, score=c.score * OUTDATED) if fold(c.text) in left else c for c in found]
