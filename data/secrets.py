@@ -50,7 +50,15 @@ _ASSIGNED = late_pattern(
     r"""(?=[^\s"',;}\])]{8})(?:\[removed\]|[^\s"',;}\])])+""",  # what is removed already stays whole
     re.IGNORECASE,
 )
-_IN_ADDRESS = late_pattern(r"(://)(?!\[[\da-fA-F:.]+\])[^/\s:@\"']*:(?!\d{1,5}/)[^\s@\"']+@")
+_PASSWORD = late_pattern(
+    r"""((?:password|passwd|passphrase|pwd|密码|口令)(?:"""
+    r"""["']?\s{0,3}=(?!=)\s{0,3}(?=\S)|["']\s{0,3}:\s{0,3}(?=["'])|\s{0,3}[:：]\s{0,3}(?=["'][^\s"']{1,200}["'])"""
+    r"""|\s{0,3}[:：]\s{0,3}(?=[!-~]*[A-Za-z])(?=[!-~]*[\d!#$%^*&+~])(?![\w+.-]*://)(?=[!-~])))"""
+    r"""(?:(["'])(?:\[removed\]|[^"'\n]){1,200}(?=\2)|(?:\[removed\]|[^\s"',;&，。；、)}\]])+)""",
+    re.IGNORECASE,
+)
+"""After `=` whatever stands there; after a colon what is quoted or no plain word, so that prose stays."""
+_IN_ADDRESS = late_pattern(r"(://)(?!\[[\da-fA-F:.]+\])[^/\s:@\"']*:(?!\d{1,5}/)[^\s@\"']+(?:@[^\s@/\"']+)*@")
 _IN_QUERY = late_pattern(
     r"([?&][\w-]*(?:key|token|secret|password|signature)=)(?=[^&\s\"'#]*\d)[^&\s\"'#]{8,}", re.IGNORECASE
 )
@@ -97,11 +105,12 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def scrub(text: str, secrets: Sequence[str] | None = None) -> str:
-    """`without_secrets`, and without what is assigned as one: `api_key = …`, `scheme://user:password@host`.
+    """`without_secrets`, and without what is assigned as one: `api_key = …`, `password=…`, `scheme://user:password@host`.
 
     For messages and logs, which are stored as UTF-8, so half characters are replaced too. The text of a model goes
     through `without_secrets` alone: it may be about such assignments.
     """
     text = well_formed(text)
     text = _ASSIGNED.sub(rf"\1{REMOVED}", without_secrets(text, secrets))
+    text = _PASSWORD.sub(lambda found: f"{found[1]}{found[2] or ''}{REMOVED}", text)
     return _IN_QUERY.sub(rf"\1{REMOVED}", _IN_ADDRESS.sub(rf"\1{REMOVED}@", text))

@@ -10,6 +10,8 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+from reflective_rag.signatures.errors import described
+
 T = TypeVar("T")
 IDLE_SECONDS = 10.0
 """A thread without work for so long ends."""
@@ -52,7 +54,7 @@ def portable(error: BaseException) -> BaseException:
     """
     if not isinstance(error, ENDS_A_WAIT):
         return error
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    text = described(error).removesuffix(": ")
     carrier = RuntimeError(f"raised {text}")
     carrier.__cause__ = error
     return carrier

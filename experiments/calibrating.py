@@ -12,7 +12,7 @@ from reflective_rag.experiments.registry import is_registered
 from reflective_rag.experiments.systems import System
 from reflective_rag.optimizers.calibration.cases import Correct
 from reflective_rag.optimizers.calibration.report import Report
-from reflective_rag.programs.artefacts import save_program, set_calibration
+from reflective_rag.programs.artefacts import is_artefact, read_manifest, save_program, set_calibration
 from reflective_rag.programs.calibrated import model_in_use
 from reflective_rag.programs.calibration import Calibration
 from reflective_rag.programs.fingerprints import program_digest
@@ -96,3 +96,10 @@ def keep(
         path.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         files = [*(str(each) for each in save_plots(report, out)), str(path)]
     return {"artifact": str(artifact) if artifact else None, "files": files}
+
+
+def embedder_of(artifact: Path | None, asked: str) -> str:
+    """The embedder to search with: the one that was asked for, else that of the artefact's compile."""
+    if artifact is None or asked != "auto" or not is_artefact(artifact):
+        return asked
+    return str(read_manifest(artifact).notes.get("embedder") or asked)

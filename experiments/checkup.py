@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from reflective_rag.data.secrets import scrub
-from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
+from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError, described
 from reflective_rag.signatures.installing import install_hint
 
 PACKAGES = ("reflective-rag", "dspy", "mlflow", "pydantic", "lancedb", "weaviate-client", "optuna")
@@ -62,7 +62,7 @@ def _found(name: str, check: Callable[[], Finding | str]) -> Finding:
     except ReflectiveRAGError as error:
         return Finding(name, "problem", scrub(str(error)))
     except Exception as error:  # noqa: BLE001 - a check-up must tell of every fault, of whatever library
-        return Finding(name, "problem", scrub(f"{type(error).__name__}: {error}"))
+        return Finding(name, "problem", scrub(described(error)))
     return Finding(name, "ok", found) if isinstance(found, str) else found
 
 

@@ -29,7 +29,7 @@ from typer.core import TyperCommand, TyperGroup
 from reflective_rag import __version__
 from reflective_rag.experiments.commands import COMMANDS
 from reflective_rag.experiments.help_texts import PlainHelp, laid_out
-from reflective_rag.signatures.errors import ReflectiveRAGError
+from reflective_rag.signatures.errors import ReflectiveRAGError, message_of
 
 _INTERRUPTED, _BROKEN_PIPE = 130, 141  # as a shell reports SIGINT and SIGPIPE
 _PLACES = {errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EIO}
@@ -91,7 +91,7 @@ def _one_line_errors(ctx: Any) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in _PLACES:
             _fail(ctx, _place(error), 2, debug)
         hint = "run it again with `reflective-rag --debug …` for the traceback"
-        first = (str(error).strip().splitlines() or ["no message"])[0]
+        first = (message_of(error).strip().splitlines() or ["no message"])[0]
         _fail(ctx, f"{type(error).__name__}: {first} (unexpected; {hint})", 1, debug)
 
 

@@ -105,6 +105,11 @@ def resumed(name: str, max_cost: float | None, others: Mapping[str, Any]) -> Ord
     if changed := versions_changed(order, library_versions()):
         note(changed)
     record = Path(order.record) if order.record else None
+    if record is not None and not record.is_file():
+        raise DataError(
+            f"the recording `{record}` of the compile `{run.name}` is gone, and with it every reply that was paid for. "
+            "Put it back, or begin a new compile"
+        )
     model = open_model(order.lm, record=record, temperature=order.temperature, max_tokens=order.max_tokens)
     limit = order.max_cost if max_cost is None else max_cost
     return Order(recipe=order.recipe, model=model, out=Path(order.out), max_cost=limit, run=run)

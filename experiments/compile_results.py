@@ -32,6 +32,7 @@ def save_compiled(job: Job, report: CompileReport, compiled: Compiled, out: Path
         "recipe": recipe.name,
         **({"started_from": Path(recipe.artifact).name} if recipe.artifact else {}),
         "corpus": corpus_names(recipe.corpus),
+        "embedder": recipe.embedder,
         "strategy": recipe.strategy,
         "stage": recipe.stage,
         "strategy_options": dict(job.task.options),

@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reflective_rag.data.retrieval.cache import cache_folder
-from reflective_rag.experiments.recipes import Recipe
+from reflective_rag.experiments.recipes import OWN, Recipe, is_address, is_sample
 from reflective_rag.programs.artefact_files import write_file
 from reflective_rag.programs.lm.kept import Kept, keep_replies
 from reflective_rag.programs.lm.resolve import Model
@@ -243,3 +243,25 @@ def spent_by(kept: Sequence[Kept]) -> dict[str, Any]:
         price.of(one.prompt_tokens, one.completion_tokens) for price, one in zip(prices, spent, strict=True) if price
     ]
     return total | {"dollars": sum(known) if len(known) == len(prices) else None}
+
+
+def sources(recipe: Recipe) -> dict[str, Any]:
+    """What a compile reads beside its questions: the files of its corpus and the artefact it goes on from, by digest.
+
+    An index or a server is known by its address alone: what it holds may change meanwhile.
+    """
+    found: dict[str, Any] = {}
+    files = [Path(name) for name in recipe.corpus if name != OWN and not is_sample(name) and not is_address(name)]
+    if files:
+        found["corpus"] = {path.name: _digest(path) for path in files}
+    if recipe.artifact and Path(recipe.artifact).is_dir():
+        found["artifact"] = {path.name: _digest(path) for path in sorted(Path(recipe.artifact).glob("*.json"))}
+    return found
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    except OSError:
+        return "missing"

@@ -8,7 +8,7 @@ from typing import Any
 
 from reflective_rag.experiments.compile_report import CompileReport
 from reflective_rag.experiments.compile_results import log_compiled, save_compiled
-from reflective_rag.experiments.compile_runs import CompileRun, spent_by
+from reflective_rag.experiments.compile_runs import CompileRun, sources, spent_by
 from reflective_rag.experiments.estimating import estimate
 from reflective_rag.experiments.gains import nothing_told
 from reflective_rag.experiments.jobs import Job, prepare
@@ -138,7 +138,7 @@ def _keeping(
     """Job and model with every reply kept in the run's folder until `opened` ends; as they are without a run."""
     if run is None:
         return job, model, ()
-    run.begin(job.data.fingerprints())
+    run.begin({**job.data.fingerprints(), **sources(job.data.recipe)})
     own = {} if model.recording or model.is_rules else {"": model}  # the user's own recording keeps them already
     by_role = opened.enter_context(run.keeping({**own, **job.task.models}))
     kept = list({id(each.engine): each for each in by_role.values()}.values())

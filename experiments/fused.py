@@ -14,9 +14,9 @@ from reflective_rag.data.retrieval import (
     RetrieverMethods,
     reciprocal_rank_fusion,
 )
-from reflective_rag.data.retrieval.arguments import checked_ids
+from reflective_rag.data.retrieval.arguments import Addable, checked_ids
 from reflective_rag.data.threads import in_daemon_thread
-from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.errors import ConfigError, described
 from reflective_rag.signatures.types import Passage
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class FusedRetriever(RetrieverMethods):
         passages = [texts[key].model_copy(update={"score": score}) for key, score in ranked[:k]]
         if not errors:
             return passages
-        why = "; ".join(dict.fromkeys(f"{type(error).__name__}: {error}" for error in errors))
+        why = "; ".join(dict.fromkeys(described(error) for error in errors))
         return PartialPassages(passages, f"{len(errors)} of {len(outcomes)} corpora could not be searched: {why}")
 
     def count(self) -> int:
@@ -83,7 +83,7 @@ class FusedRetriever(RetrieverMethods):
         first, *others = self._said(lambda part: part.missing_keys(filters))
         return [key for key in first if all(key in other for other in others)]
 
-    def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
+    def add(self, passages: Iterable[Addable], *, progress: Progress | None = None) -> int:
         """Refused: it is not said which part should hold them."""
         raise ConfigError(
             "several corpora are searched as one; add passages to one of them with `reflective-rag index`"

@@ -8,6 +8,9 @@ from reflective_rag.optimizers.evaluation import SCORES, Evaluation
 from reflective_rag.optimizers.statistics import paired_difference
 from reflective_rag.programs.calibrated import OUTSIDE
 
+LEAST = 6
+"""Questions below which no verdict is given: five that all got better are chance once in sixteen times."""
+
 
 def difference(before: Evaluation, after: Evaluation, metric: str) -> dict[str, Any]:
     """The metric's column → compiled minus before on the same questions: {mean, low, high, n}, 95 % by bootstrap."""
@@ -45,6 +48,8 @@ def verdict(split: str, metric: str, found: Mapping[str, Any]) -> str:
         return f"no question of {split} was scored both before and after: nothing can be said about a gain"
     if found["low"] is None:
         return f"one question of {split} tells nothing about a gain: {metric} difference {found['mean']:+.3f}"
-    what = "a gain" if found["low"] > 0 else "a loss" if found["high"] < 0 else "no measurable gain"
     numbers = f"{found['mean']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}]"
+    if found["n"] < LEAST:
+        return f"too few questions of {split} (n = {found['n']}) to tell a gain: {metric} difference {numbers}"
+    what = "a gain" if found["low"] > 0 else "a loss" if found["high"] < 0 else "no measurable gain"
     return f"{what} on {split} (n = {found['n']}): {metric} difference {numbers}, compiled minus before"

@@ -13,7 +13,7 @@ from reflective_rag.data.secrets import scrub
 from reflective_rag.programs.lm.recording_engine import RecordingEngine
 from reflective_rag.programs.lm.resolve import Model, resolve_model
 from reflective_rag.programs.module import RagModule
-from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError, message_of
 
 
 def open_model(lm: str | None, *, record: Path | None = None, replay: Path | None = None, **options: Any) -> Model:
@@ -112,5 +112,5 @@ def model_named(program: RagModule, model: Model) -> str:
 
 def first_line(error: BaseException) -> str:
     """Class and first line of an error, without secrets."""
-    text = scrub(str(error).strip())
+    text = scrub(message_of(error).strip())
     return f"{type(error).__name__}: {text.splitlines()[0]}" if text else type(error).__name__

@@ -1,6 +1,5 @@
 """What the shape of a recipe does not show: names and options that the library does not have."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
@@ -67,37 +66,17 @@ def _named_options(recipe: "Recipe") -> dict[str, Any]:
 
 def _check_strategy(recipe: "Recipe") -> None:
     from reflective_rag.optimizers.strategies import STRATEGIES
+    from reflective_rag.optimizers.strategies.options import check_options
 
     check_name("strategy", recipe.strategy, STRATEGIES)
     chosen = STRATEGIES[recipe.strategy]
-    defaults, least = chosen.defaults, getattr(chosen, "least", {})
-    for name, value in recipe.strategy_options.items():
+    defaults = chosen.defaults
+    for name in recipe.strategy_options:
         if name not in defaults:
             known = ", ".join(f"`{key}`" for key in defaults) or "none"
             meant = did_you_mean(name, defaults)
             raise ConfigError(f"strategy {recipe.strategy!r} has no option {name!r}{meant or ';'} options: {known}")
-        _check_option(name, value, defaults[name], least.get(name))
-
-
-def _check_option(name: str, value: Any, default: Any, least: int | None) -> None:
-    """An option must be of the kind of its default; numbers are never negative, and sizes of a search at least 1."""
-    for kind, expected in ((bool, "true or false"), (str, "the name of a model, or empty for the program's own")):
-        if isinstance(default, kind):
-            if not isinstance(value, kind):
-                raise ConfigError(f"option `{name}` must be {expected}, got {value!r}")
-            return
-    if isinstance(default, Mapping):
-        if not isinstance(value, Mapping):
-            raise ConfigError(f"option `{name}` must be a table of lists such as {{k = [3, 5]}}, got {value!r}")
-        return
-    whole = isinstance(default, int)
-    kinds: tuple[type, ...] = (int,) if whole else (int, float)
-    if least is None:
-        least = 1 if whole and name.startswith(("num_", "max_rounds")) else 0
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if number is None or not isinstance(number, kinds) or not number >= least:
-        expected = "a whole number" if whole else "a number"
-        raise ConfigError(f"option `{name}` must be {expected} of at least {least}, got {value!r}")
+    check_options(chosen, recipe.strategy_options)
 
 
 def _check_stage(recipe: "Recipe") -> None:

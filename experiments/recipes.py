@@ -53,7 +53,8 @@ class DataFiles(_Table):
 class Recipe(_Table):
     """One compile. Unknown keys are refused; the keys are explained in the bundled recipes."""
 
-    name: str = Field(pattern=r"^[\w.-]+$")
+    name: str = Field(pattern=r"^[\w.-]+$", max_length=100)
+    """Of the MLflow run and the artefact folder."""
     program: str
     artifact: str | None = None
     """Folder of such a program, compiled, to go on from in place of a fresh one (or `models:/NAME@ALIAS`)."""

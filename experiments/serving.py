@@ -22,7 +22,7 @@ from reflective_rag.experiments.corpora import open_search
 from reflective_rag.experiments.models import open_model
 from reflective_rag.experiments.systems import loaded_system
 from reflective_rag.programs.module import RagModule, result_of
-from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.errors import ConfigError, described
 
 COLUMNS = {
     "answer": "string",
@@ -127,9 +127,7 @@ def answered(program: RagModule, question: Any) -> dict[str, Any]:
         result = result_of(program(question=question))
     except Exception as error:  # noqa: BLE001 - one bad question must not lose the others of a batch
         empty = {"string": "", "boolean": False, "double": None, "long": 0}
-        return {name: empty[kind] for name, kind in COLUMNS.items()} | {
-            "error": scrub(f"{type(error).__name__}: {error}")
-        }
+        return {name: empty[kind] for name, kind in COLUMNS.items()} | {"error": scrub(described(error))}
     plain = result.model_dump(mode="json")
     tokens = sum(usage.prompt_tokens + usage.completion_tokens for usage in result.usage.values())
     row = {name: plain[name] for name in COLUMNS if name in plain} | {"tokens": tokens, "error": ""}

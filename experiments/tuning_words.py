@@ -16,12 +16,22 @@ def tuning_lines(report: Mapping[str, Any]) -> list[str]:
 def _trial_lines(report: Mapping[str, Any]) -> list[str]:
     chosen = ", ".join(f"{name} {value}" for name, value in report["chosen"].items()) or "as they were"
     lines = [
-        f"ran {report['trials']} combinations on {report['n']} questions; settings: {chosen}",
+        f"ran {_count(report['trials'])} on {report['n']} questions; settings: {chosen}",
         f"costed score {interval(report['costed'])}, gain {interval(report['gain'])} on the questions of the choice",
     ]
     if report["chosen"] and report["gain"]["low"] <= 0:
         lines.append("more questions are needed to say that they are better than those before")
+    why = {
+        "fell_back": "could not be chosen: another back end did the work",
+        "not_run": "could not be run",
+    }
+    for kind, left_out in report.get("left_out", {}).items():
+        lines.append(f"{_count(left_out['n'])} {why[kind]}; the first: {left_out['first']}")
     return lines
+
+
+def _count(combinations: int) -> str:
+    return f"{combinations} combination{'' if combinations == 1 else 's'}"
 
 
 def _replay_lines(report: Mapping[str, Any]) -> list[str]:

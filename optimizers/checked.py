@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, Self
 
 from reflective_rag.data.secrets import scrub
-from reflective_rag.signatures.errors import ContractError, ReflectiveRAGError
+from reflective_rag.signatures.errors import ContractError, ReflectiveRAGError, described
 
 
 def number_of(value: Any) -> float:
@@ -55,7 +55,7 @@ class Checked:
             with self._lock:
                 self.errors += prediction is not None
                 self.crashed += prediction is None
-                self.first = self.first or scrub(f"{type(error).__name__}: {error}")
+                self.first = self.first or scrub(described(error))
             raise
         with self._lock:
             self.scored += 1

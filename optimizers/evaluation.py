@@ -21,7 +21,7 @@ from reflective_rag.optimizers.evaluation_rows import Row, blank_row, row_of
 from reflective_rag.optimizers.evaluation_traces import counted_claims
 from reflective_rag.optimizers.examples import to_examples
 from reflective_rag.optimizers.statistics import Interval, bootstrap_mean
-from reflective_rag.signatures.errors import BudgetExceeded, ConfigError, DataError
+from reflective_rag.signatures.errors import BudgetExceeded, ConfigError, DataError, described
 
 __all__ = ["Evaluation", "Metric", "OnResult", "Program", "Row", "evaluate"]
 
@@ -192,7 +192,7 @@ def _ask(program_for: Callable[[Record], Program], record: Record, metric: Metri
     except _ENDING:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a program raises is this question's failure, not the run's
-        failed = blank_row(record, error=scrub(f"{type(error).__name__}: {error}"))
+        failed = blank_row(record, error=scrub(described(error)))
         return failed.model_copy(update={"seconds": time.perf_counter() - start})
     return row if metric is None else _scored(row, record, prediction, metric)
 
@@ -204,5 +204,5 @@ def _scored(row: Row, record: Record, prediction: Any, metric: Metric) -> Row:
     except _ENDING:
         raise
     except Exception as error:  # noqa: BLE001 - a judge model may fail on one question
-        return row.model_copy(update={"error": scrub(f"in the metric: {type(error).__name__}: {error}")})
+        return row.model_copy(update={"error": scrub(f"in the metric: {described(error)}")})
     return row.model_copy(update={"score": score})

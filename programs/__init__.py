@@ -16,6 +16,7 @@ from reflective_rag.programs.naive import NaiveRAG
 from reflective_rag.programs.reflective import ReflectiveRAG
 from reflective_rag.programs.registry import CLASSES, PROGRAMS, make_program
 from reflective_rag.programs.settings import Budget, LoopControls, ReflectiveSettings, Weights
+from reflective_rag.signatures.types import Passage
 
 if TYPE_CHECKING:
     from reflective_rag.programs.agentic import AgenticRAG
@@ -37,6 +38,7 @@ __all__ = [
     "LoopControls",
     "NaiveRAG",
     "NoRetrieval",
+    "Passage",
     "RagModule",
     "ReActRAG",
     "ReflectiveRAG",

@@ -78,7 +78,7 @@ def save_program(
             'cannot be written to a file. Keep its compiled state with `program.save("state.json")`, and put it back '
             'with `.load("state.json")` on a program that you build as before'
         )
-    target = _folder(folder)
+    target = _real(_folder(folder))
     if not isinstance(model, str):
         raise ConfigError(f"`model` must be the name of a model, got {model!r:.80}")
     _check_notes(data=data, scores=scores, notes=notes)
@@ -147,6 +147,24 @@ def _calibration_of(program: RagModule) -> Calibration | None:
 def is_artefact(folder: str | Path) -> bool:
     """Whether an artefact stands there, which `save_program` would replace."""
     return (Path(folder) / MANIFEST).is_file()
+
+
+def _real(folder: Path) -> Path:
+    """The folder itself, or what a link points to: an artefact behind a link is replaced where it lies.
+
+    Raises:
+        DataError: It is a link to nothing, or no name that a folder can have.
+    """
+    try:
+        if folder.is_symlink() and not folder.exists():
+            raise DataError(f"`{folder}` is a link to `{folder.readlink()}`, which does not exist; remove the link")
+        os.lstat(folder)
+    except FileNotFoundError:
+        return folder
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise DataError(f"the artefact cannot be written to `{str(folder)[:80]}`: {told}") from None
+    return folder.resolve() if folder.is_symlink() else folder
 
 
 def _is_free(target: Path) -> bool:

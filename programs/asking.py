@@ -26,7 +26,7 @@ from reflective_rag.programs.metering import Reply, metered
 from reflective_rag.programs.nearest import nearest_demos
 from reflective_rag.programs.reading import salvage, well_formed_fields
 from reflective_rag.programs.steps import Ask, AskOutcome
-from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError, message_of
 from reflective_rag.signatures.text import without_markup
 
 logger = logging.getLogger(__name__)
@@ -209,5 +209,5 @@ def _raise_own(error: BaseException, handled: BaseException | None) -> None:
 
 def _first_line(error: BaseException) -> str:
     """Class and first line; a server's error body may repeat the key that it was sent."""
-    text = str(error).strip()
+    text = message_of(error).strip()
     return scrub(f"{type(error).__name__}: {text.splitlines()[0] if text else 'no message'}")

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from reflective_rag.programs.beginnings import extract
 from reflective_rag.programs.checking import WORST_FIRST, Checked, check
-from reflective_rag.programs.disputes import follows_older, warn_of_conflicts, warn_of_namesakes
+from reflective_rag.programs.disputes import follows_older, side_of, warn_of_conflicts, warn_of_namesakes
 from reflective_rag.programs.judgements import draft_of
 from reflective_rag.programs.messages import (
     abstention,
@@ -59,12 +60,23 @@ def conclude(program: Any, state: LoopState) -> Substeps[Checked]:
     return checked
 
 
+def _newest(state: LoopState, draft: Draft) -> Draft:
+    """A draft by rules; where it follows the older side of what a newer date settles, the one without that page."""
+    older = follows_older(draft.answer, state.assessment) if draft.answer and state.assessment else None
+    if older is None or state.reading is None:
+        return draft
+    gone = older.passage_b if older.newer == older.passage_a else older.passage_a
+    kept = [passage for passage in state.reading.passages if passage.id != gone]
+    newer = extract(state.question, kept, state.today) if kept else draft
+    return newer if newer.answer and side_of(newer.answer, older) == older.newer else draft
+
+
 def _draft(program: Any, state: LoopState) -> Substeps[Draft]:
     """The answer where no round wrote one: by the model, or without one by extraction."""
     assert state.reading is not None
     if not program.writes():
         state.warn("rules_only")
-        state.drafts.append(state.rules_draft())
+        state.drafts.append(_newest(state, state.rules_draft()))
         return state.draft()
     outcome = yield from ask(program.answer_step(state.reading))
     draft = draft_of(outcome, state.reading.passages)

@@ -5,6 +5,8 @@
 | LangChain | `invoke(query)`, `ainvoke(query)` | `page_content`, `metadata`, `id` |
 | LlamaIndex | `retrieve(query)`, `aretrieve(query)` | `node` (`get_content()`, `metadata`, `node_id`) and `score` |
 | Haystack | `run(query=…)`, `run_async(query=…)` → `{"documents": […]}` | `content`, `meta`, `id`, `score` |
+
+An object of the user's own with a method `search(query, k)` is taken by that method.
 """
 
 import inspect
@@ -18,15 +20,16 @@ _PLACES = ("url", "file_path")
 _CALLS = (("invoke", "ainvoke"), ("retrieve", "aretrieve"), ("run", "run_async"))
 
 
-def as_search(retriever: Any) -> "ForeignSearch | None":
-    """A `search(query, k)` over a retriever of another library; None for an object that is none."""
+def as_search(retriever: Any) -> "ForeignSearch | Callable[..., Any] | None":
+    """A `search(query, k)` over a retriever of another library, or the one an object has; None where there is none."""
     if inspect.isclass(retriever):
         return None
     for name, other in _CALLS:
         if callable(call := getattr(retriever, name, None)):
             acall = None if _only_borrowed(type(retriever)) else getattr(retriever, other, None)
             return ForeignSearch(call, acall, keyword=name == "run")
-    return None
+    own = getattr(retriever, "search", None)
+    return own if callable(own) else None
 
 
 def _only_borrowed(kind: type) -> bool:

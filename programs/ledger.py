@@ -8,6 +8,9 @@ from reflective_rag.programs.settings import Budget
 from reflective_rag.programs.steps import Limit
 from reflective_rag.signatures.types import Phase, PhaseUsage
 
+LONGEST_WAIT = min(threading.TIMEOUT_MAX, 1e9)
+"""Seconds that Python can wait for; a longer limit is none that anybody sees."""
+
 
 class Ledger:
     """Usage and limits of one question. Calls and tokens are reserved before a call and settled after it."""
@@ -34,9 +37,9 @@ class Ledger:
             return dict(self._usage)
 
     def seconds_left(self) -> float | None:
-        """Seconds until the limit (not below 0), or None without one."""
+        """Seconds until the limit (not below 0, and not above what can be waited for), or None without one."""
         left = self.seconds_to_limit()
-        return None if left is None else max(0.0, left)
+        return None if left is None else min(max(0.0, left), LONGEST_WAIT)
 
     def seconds_to_limit(self) -> float | None:
         """The same, and below 0 when the limit is passed."""

@@ -17,7 +17,7 @@ from reflective_rag.programs.saved_state import check_state
 from reflective_rag.programs.searching import SearchFunction, SearchHandle
 from reflective_rag.programs.settings import Budget
 from reflective_rag.programs.steps import Steps
-from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.errors import ConfigError, DataError, described
 from reflective_rag.signatures.types import Result
 
 MAX_QUESTION_CHARS = 10_000
@@ -101,7 +101,7 @@ class RagModule(dspy.Module):
         try:
             super().load_state(state, allow_unsafe_lm_state=allow_unsafe_lm_state)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"the saved state cannot be loaded: {type(error).__name__}: {error}") from error
+            raise DataError(f"the saved state cannot be loaded: {described(error)}") from error
 
     def calls_per_question(self) -> tuple[int, int] | None:
         """Fewest and most model calls that a question's plan holds, for cost estimates; None where nobody knows."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from reflective_rag.programs.rules.matching import hits
 from reflective_rag.programs.rules.question import analyse
-from reflective_rag.signatures.errors import ReflectiveRAGError
+from reflective_rag.signatures.errors import ReflectiveRAGError, described
 from reflective_rag.signatures.text import normalize, tokenize
 
 SAME_QUERY = 0.9
@@ -65,7 +65,7 @@ class Meanings:
                 self._vectors |= dict(zip(missing, rows, strict=True))
             except (ReflectiveRAGError, ValueError, TypeError, OSError) as error:
                 # The search goes on with token overlap alone.
-                self._embed, self.error = None, f"{type(error).__name__}: {error}"
+                self._embed, self.error = None, described(error)
                 return None
         return sum(x * y for x, y in zip(self._vectors[a], self._vectors[b], strict=True))
 

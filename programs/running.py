@@ -28,7 +28,7 @@ from reflective_rag.programs.steps import (
     Step,
     Write,
 )
-from reflective_rag.signatures.errors import ConfigError, ContractError
+from reflective_rag.signatures.errors import ConfigError, ContractError, described
 from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import Passage
 
@@ -58,7 +58,7 @@ class ScoreRun:
         except ConfigError:
             raise
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a user's scorer; the judgement falls back
-            message = scrub(f"{type(error).__name__}: {error}".splitlines()[0])
+            message = scrub(described(error).splitlines()[0])
             logger.warning("%s failed: %s", self.step.name, message)
             return ScoreOutcome(error=message)
         finally:
@@ -114,7 +114,7 @@ class WriteRun:
     def _failed(self, error: BaseException) -> AskOutcome:
         if isinstance(error, ConfigError):
             raise error
-        message = scrub(f"{type(error).__name__}: {error}".splitlines()[0])
+        message = scrub(described(error).splitlines()[0])
         logger.warning("%s failed: %s", self.step.name, message)
         return AskOutcome(error=message)
 
@@ -206,7 +206,7 @@ def _search_outcome(run: SearchRun, found: Sequence[Any], started: float, ledger
     for failure in (f for f in found if isinstance(f, BaseException)):
         if isinstance(failure, ConfigError) or not isinstance(failure, Exception):
             raise failure
-        error = scrub(f"{type(failure).__name__}: {failure}")
+        error = scrub(described(failure))
         logger.warning("the retriever failed: %s", error)
     missing = scrub("; ".join(dict.fromkeys(filter(None, map(failed_part, found)))))
     if missing:

@@ -5,18 +5,21 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 from reflective_rag.data.partial import PartialPassages, as_whole_as
 from reflective_rag.data.threads import ENDS_A_WAIT, in_daemon_thread, is_cancelled, portable
 from reflective_rag.programs.foreign import as_mapping, as_search
-from reflective_rag.signatures.errors import ConfigError, ContractError
+from reflective_rag.signatures.errors import ConfigError, ContractError, described
 from reflective_rag.signatures.text import content_hash
 from reflective_rag.signatures.types import Passage
 
 T = TypeVar("T")
 SearchFunction = Callable[[str, int], Iterable[Any] | Awaitable[Iterable[Any]]]
 
+LOOKED_AT = 1000
+"""Items that are looked at beyond ten times what is wanted, blank ones and bad ones included."""
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "long_text")
 _DATE_KEYS = ("published", "date")
 
@@ -119,20 +122,29 @@ def as_passages(found: Any, k: int, source: str = "`search` must return") -> lis
         raise ContractError(f"{source} a list of Passages, dicts with a `text`, or strings; got {type(found).__name__}")
     passages: list[Passage] = []
     faults: list[ContractError] = []
-    for item in found:
-        if len(passages) + len(faults) == k:
-            break
-        try:
-            passage = _as_passage(item, source)
-        except ContractError as error:
-            faults.append(error)
-            continue
-        if passage.text.strip():
-            passages.append(passage)
+    broken = ""
+    try:
+        for item in islice(found, 10 * k + LOOKED_AT):  # some generators never end
+            if len(passages) + len(faults) == k:
+                break
+            try:
+                passage = _as_passage(item, source)
+            except ContractError as error:
+                faults.append(error)
+                continue
+            if passage.text.strip():
+                passages.append(passage)
+    except ENDS_A_WAIT:
+        raise
+    except Exception as error:
+        if not passages:
+            raise
+        broken = f"it broke off: {described(error)}"
     if faults and not passages:
         raise faults[0]
-    if faults:
-        return PartialPassages(passages, f"{len(faults)} item(s) of the reply left out: {faults[0]}")
+    left_out = f"{len(faults)} item(s) of the reply left out: {faults[0]}" if faults else ""
+    if told := "; ".join(filter(None, (left_out, broken))):
+        return PartialPassages(passages, told)
     return passages
 
 

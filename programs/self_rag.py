@@ -130,7 +130,7 @@ class SelfRAG(RagModule):
             state.candidates += yield from criticise(self, state, fresh)
             (late,) = yield [Report()]
             if isinstance(late, Late):
-                state.spent = state.spent or "budget_seconds"
+                state.spend("budget_seconds")
             decision = yield from self._decide(state, number)
             best = state.best()
             parts = [best] if best else []

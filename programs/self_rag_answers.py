@@ -50,7 +50,7 @@ def lost(state: SelfRagState, replies: Sequence[AskOutcome]) -> bool:
     for reply in replies:
         state.asked += not reply.refused
         if reply.refused:
-            state.spent = state.spent or BUDGET_STOPS[reply.refused]
+            state.spend(BUDGET_STOPS[reply.refused])
         elif reply.error:
             state.warn("model_degraded", reply.error)
     if any(reply.fields is not None for reply in replies):

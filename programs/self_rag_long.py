@@ -224,7 +224,7 @@ def _draft(state: SelfRagState, reply: AskOutcome, passage: Passage | None) -> D
 
 def _stop(state: SelfRagState, best: Beginning, found: SearchOutcome) -> StopReason:
     """Why writing ended."""
-    if state.spent:
+    if state.spent and (best.parts or not state.found_nothing):
         return state.spent
     if not best.parts:
         if state.relevant_count:

@@ -44,6 +44,8 @@ class SelfRagState(RunState):
     """Those of the round under way."""
     spent: StopReason | None = None
     """The budget that refused a call, or the model that gave out: the round under way is the last."""
+    is_reserved: bool = False
+    """Whether `spent` is but a call kept for the answer."""
     asked: int = 0
     """Model calls so far."""
     made: int = 0
@@ -71,16 +73,27 @@ class SelfRagState(RunState):
         limit = self.settings.budget.lm_calls
         granted = wanted if limit is None else max(0, min(wanted, limit - self.asked - 1))
         if granted < wanted:
-            self.spent = self.spent or "budget_calls"
+            if self.spent is None:
+                self.spent, self.is_reserved = "budget_calls", limit is not None and self.asked + granted < limit
             if judgement:
                 self.instead[judgement] = "rules"
         return granted
+
+    def spend(self, reason: StopReason) -> None:
+        """Note what ends the run: the first thing stays, but a call kept for the answer is not spent."""
+        if self.spent is None or self.is_reserved:
+            self.spent, self.is_reserved = reason, False
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether there is no passage, and no budget that kept one away: a call kept for the answer did not."""
+        return not self.seen and (self.spent is None or self.is_reserved)
 
     def missed(self, judgement: SelfRagJudgement, backend: Backend, outcome: AskOutcome | ScoreOutcome) -> bool:
         """Note a critic's call that came back empty-handed; whether it did. Rules judge in its place."""
         self.asked += isinstance(outcome, AskOutcome) and not outcome.refused
         if outcome.refused:
-            self.spent = self.spent or BUDGET_STOPS[outcome.refused]
+            self.spend(BUDGET_STOPS[outcome.refused])
             self.instead[judgement] = "rules"
         elif outcome.error:
             self.down.add((judgement, backend))
@@ -121,12 +134,12 @@ class SelfRagState(RunState):
         new = self.add(found)
         self.seen |= {p.id: p for p in new}
         if found.refused:
-            self.spent = self.spent or BUDGET_STOPS[found.refused]
+            self.spend(BUDGET_STOPS[found.refused])
         return new
 
     def nothing_new(self, number: int, found: SearchOutcome) -> StopReason:
         """Why a search that brought nothing new ends the run."""
-        if self.spent:
+        if self.spent and not self.found_nothing:
             return self.spent
         if found.error:
             return "retriever_error"

@@ -19,13 +19,23 @@ class SystemState(RunState):
     """Model calls so far, for `may_ask`."""
     is_over: bool = False
     """Whether no more model calls should be made before the answer: the model failed, or a budget is spent."""
+    is_reserved: bool = False
+    """Whether all that ended the run so far is that its last calls are kept for the answer."""
     is_closed: bool = False
     """Whether no more searches can be made: a budget refused one."""
 
     def end(self, reason: StopReason) -> None:
-        """Note how the run ends; the first thing that went wrong stays."""
-        if self.stop in SOUND:
+        """Note how the run ends: the first thing that went wrong stays.
+
+        Calls kept for the answer are not spent: what really leaves the run without an answer comes before them.
+        """
+        if self.stop in SOUND or (self.is_reserved and reason in self._outweighing()):
             self.stop = reason
+            self.is_reserved = False
+
+    def _outweighing(self) -> set[StopReason]:
+        found_nothing: set[StopReason] = set() if len(self.pool) else {"retriever_error", "no_passages"}
+        return {"model_error", *BUDGET_STOPS.values(), *found_nothing}
 
     def take(self, found: SearchOutcome) -> list[Passage]:
         """Take in a search; the passages that are new. One that failed or was refused is noted as the run's end."""
@@ -44,7 +54,8 @@ class SystemState(RunState):
         self.asked += granted
         if granted < wanted:
             self.is_over = True
-            self.end("budget_calls")
+            if self.stop in SOUND:
+                self.stop, self.is_reserved = "budget_calls", limit is not None and self.asked < limit
         return granted
 
     def took(self, outcome: AskOutcome) -> bool:

@@ -37,3 +37,16 @@ class BudgetExceeded(ReflectiveRAGError, RuntimeError):
     def __init__(self, message: str, *, limit: str) -> None:
         super().__init__(message)
         self.limit = limit
+
+
+def message_of(error: BaseException) -> str:
+    """`str(error)`, also of a caller's exception whose `__str__` raises or gives no string."""
+    try:
+        return str(error)
+    except Exception as failure:  # noqa: BLE001 - whatever it raises, the first error is what has to be told
+        return f"its message cannot be had ({type(failure).__name__})"
+
+
+def described(error: BaseException) -> str:
+    """Class and message of any exception, `ValueError: no such field`; never raises."""
+    return f"{type(error).__name__}: {message_of(error)}"

@@ -21,7 +21,8 @@ BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 WRAPPED = [block for block in BLOCKS if "ReflectiveWrapper(" in block]
 COMMANDS = list(dict.fromkeys(re.findall(r"^reflective-rag .*$", f"{TEXT}\n{CHINESE}", re.MULTILINE)))
 _ALL_CHINESE = re.findall(r"```python\n(.*?)```", CHINESE, re.DOTALL)
-INDEXED = [block for block in [*BLOCKS, *_ALL_CHINESE] if "open_retriever(" in block]
+INDEXED = [block for block in [*BLOCKS, *_ALL_CHINESE] if re.search(r"open_retriever\([^)]*my-index", block)]
+FILLED = [block for block in BLOCKS if "create=True" in block]
 CHINESE_BLOCKS = [block for block in _ALL_CHINESE if block not in INDEXED]
 
 
@@ -112,6 +113,16 @@ def test_the_example_over_an_index_runs_as_written(block: str, tmp_path: Path, m
     exec(compile(block, "README.md", "exec"), names)
     assert [passage.id for passage in names["found"]] == ["docs/leave.pdf#1"]
     assert {citation.passage_id for citation in names["result"].citations} == {"docs/leave.pdf@0"}
+
+
+@pytest.mark.parametrize("block", FILLED, ids=["filled in Python"])
+def test_the_example_that_fills_an_index_runs_as_written(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two passages are added, one is deleted, and the other is found."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("1 [Passage(id='pump'")
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -16,7 +16,7 @@ from reflective_rag.data.datasets.converting import to_record
 from reflective_rag.data.datasets.places import Fetched, checksum, manifest_path, records_path
 from reflective_rag.data.jsonl import LineError, describe
 from reflective_rag.data.secrets import scrub
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.signatures.errors import DataError, message_of
 
 Progress = Callable[[int, int], object]
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -114,7 +114,7 @@ def _asking(card: Card, split: str, ask: Callable[[], Any]) -> Any:
 
 def _unreached(card: Card, split: str, error: Exception) -> DataError:
     """What any of the libraries below raises (offline, no such repository, revision or split, a broken file)."""
-    reason = scrub((str(error).strip().splitlines() or ["no reason given"])[0])[:300]
+    reason = scrub((message_of(error).strip().splitlines() or ["no reason given"])[0])[:300]
     at = f" at revision {card.revision}" if card.revision else ""
     return DataError(
         f"`{card.name}:{split}` could not be fetched from `{card.hub}`{at} ({type(error).__name__}: {reason}); nothing "

@@ -10,6 +10,7 @@ from reflective_rag.data.files.document import Document, Unreadable
 from reflective_rag.data.files.markup import read_html, read_markdown, read_text
 from reflective_rag.data.files.office import read_docx, read_pptx
 from reflective_rag.data.files.pdf import read_pdf
+from reflective_rag.signatures.errors import message_of
 from reflective_rag.signatures.installing import install_hint
 
 READERS: dict[str, Callable[[Path], Document]] = {
@@ -54,7 +55,9 @@ def read_document(path: Path, *, most_bytes: int) -> Document:
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from error
     except Exception as error:  # on damaged files the converters raise whatever their parsers do
-        raise Unreadable(f"cannot be read, it may be damaged ({type(error).__name__}: {str(error)[:200]})") from error
+        raise Unreadable(
+            f"cannot be read, it may be damaged ({type(error).__name__}: {message_of(error)[:200]})"
+        ) from error
     if not document.blocks:
         raise Unreadable("holds no text")
     if document.published is None:

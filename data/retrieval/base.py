@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Literal, Protocol, Self
 
+from reflective_rag.data.retrieval.arguments import Addable
 from reflective_rag.data.retrieval.filters import Filters
 from reflective_rag.data.retrieval.windows import asearch_widened, search_widened
 from reflective_rag.data.threads import in_daemon_thread
@@ -56,7 +57,7 @@ class Retriever(Protocol):
         """`__call__` without blocking the event loop."""
         ...
 
-    def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
+    def add(self, passages: Iterable[Addable], *, progress: Progress | None = None) -> int:
         """Store passages and say how many were written: new ids, and ids that came with another content."""
         ...
 

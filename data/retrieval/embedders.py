@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from reflective_rag.data.retrieval.prefixes import Prefixes, known_prefixes, named, split_prefixes
-from reflective_rag.signatures.errors import ConfigError, ContractError, DataError
+from reflective_rag.signatures.errors import ConfigError, ContractError, DataError, message_of
 from reflective_rag.signatures.installing import install_hint
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class DspyEmbedder:
         try:
             raw = self._embedder(texts, caching=caching)
         except Exception as error:  # whatever a provider's client or a user's function raises
-            reason = (str(error).splitlines() or [""])[0][:200]
+            reason = (message_of(error).splitlines() or [""])[0][:200]
             raise ConfigError(
                 f"the embedder `{self.name}` gave no vectors ({type(error).__name__}: {reason}). "
                 "Check the model name, its key and its address."

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from reflective_rag.data.retrieval.adding import batches, embed_texts, ticker
 from reflective_rag.data.retrieval.ann import Ann, VectorIndex, ann_from
-from reflective_rag.data.retrieval.arguments import checked_ids, checked_passages, checked_query
+from reflective_rag.data.retrieval.arguments import Addable, checked_ids, checked_passages, checked_query
 from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods
 from reflective_rag.data.retrieval.cache import CachingEmbedder, VectorCache
 from reflective_rag.data.retrieval.embedders import Embedder, recorded_embedder
@@ -99,7 +99,7 @@ class LanceRetriever(RetrieverMethods):
         fused = reciprocal_rank_fusion([[hit.row["id"] for hit in hits] for hits in (by_words, by_vector)])
         return [to_passage(rows[name], score) for name, score in fused[:k]]
 
-    def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
+    def add(self, passages: Iterable[Addable], *, progress: Progress | None = None) -> int:
         """Store passages, in batches; the number written: new ids, and ids whose text or other fields changed.
 
         Of two passages with one id the later stays; they count twice where they are far apart. Raises `DataError` where

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from reflective_rag.data.retrieval.embedders import unit_rows
 from reflective_rag.data.retrieval.prefixes import Prefixes, known_prefixes, named
-from reflective_rag.signatures.errors import ConfigError
+from reflective_rag.signatures.errors import ConfigError, message_of
 from reflective_rag.signatures.installing import install_hint
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class SentenceEmbedder:
                 try:
                     self._model = SentenceTransformer(self._given)
                 except Exception as error:  # what transformers, the hub's client and torch raise
-                    reason = (str(error).splitlines() or [""])[0][:200]
+                    reason = (message_of(error).splitlines() or [""])[0][:200]
                     raise ConfigError(
                         f"the embedder `{self._label}` cannot be loaded ({type(error).__name__}: {reason}). "
                         "Expected the name of a model on the hub, or a folder."

@@ -21,7 +21,7 @@ from reflective_rag.data.retrieval.cache import FULL_DISK
 from reflective_rag.data.retrieval.filters import Condition, matches
 from reflective_rag.data.retrieval.rows import INDEX_VERSION, STORED, read_about, table_schema
 from reflective_rag.data.retrieval.sql import one_of, where
-from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.errors import ConfigError, DataError, message_of
 
 if TYPE_CHECKING:
     from reflective_rag.data.retrieval.embedders import Vectors
@@ -242,7 +242,7 @@ class LanceStore:
         try:
             yield
         except (RuntimeError, OSError, ValueError) as error:
-            reason = (str(error).splitlines() or [""])[0][:300]
+            reason = (message_of(error).splitlines() or [""])[0][:300]
             if full := FULL_DISK.search(reason):
                 raise DataError(
                     f"the index {self._address!r} cannot be written: {full[0]}. Make room and run it again: what is "

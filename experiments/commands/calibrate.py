@@ -93,7 +93,14 @@ def command(
     Use questions that neither the compile nor a test has seen. It holds for this program, model and corpus.
     """
     from reflective_rag.data.records import pool
-    from reflective_rag.experiments.calibrating import bound, check_out, keep, metric_and_column, refuse_changes
+    from reflective_rag.experiments.calibrating import (
+        bound,
+        check_out,
+        embedder_of,
+        keep,
+        metric_and_column,
+        refuse_changes,
+    )
     from reflective_rag.experiments.calibration_notes import seen_note, worse_note
     from reflective_rag.experiments.calibration_tracking import log_calibration
     from reflective_rag.experiments.console import only_results, progress_bar
@@ -123,6 +130,7 @@ def command(
         seen = seen_note(artifact, everything)
         flat = [record for part in everything.values() for record in part]
         indexing = partial(bar, "indexing passages")
+        embedder = embedder_of(artifact, embedder)
         with asking(model), open_search(names, pool(flat), embedder=embedder, progress=indexing) as search:
             system.searching(search)
             asked = model_named(system.program, model)

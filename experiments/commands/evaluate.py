@@ -36,6 +36,8 @@ def command(
     max_tokens: options.MaxTokens = None,
     metric: options.Metric = None,
     rows: Rows = None,
+    tracking: options.Tracking = "off",
+    experiment: options.Experiment = "reflective-rag",
     json: options.Json = False,
 ) -> None:
     """Score one program on labelled questions.
@@ -45,9 +47,11 @@ def command(
         reflective-rag evaluate --artifact artifacts/my --data dev.jsonl --corpus own --corpus more.jsonl --limit 50
 
     F1, EM, containment and recall come with intervals, beside what it cost and how it ended.
-    Without --corpus it searches the passages of the data file itself.
+    Without --corpus it searches the passages of the data file itself. With --tracking the run is logged to MLflow:
+    scores, rows, and why answers were wrong.
     """
     from reflective_rag.experiments.evaluating import Asked, evaluate_system
+    from reflective_rag.experiments.tracking import check_store
 
     asked = Asked(
         data=data,
@@ -66,7 +70,12 @@ def command(
         metric=metric,
         rows=rows,
     )
+    check_store(tracking)
     found = evaluate_system(asked)
+    if tracking != "off":
+        from reflective_rag.experiments.evaluation_tracking import log_evaluation
+
+        found.document["run_id"] = log_evaluation(found, asked, uri=tracking, experiment=experiment)
     _show(found.document, found.name, json=json)
 
 
@@ -84,6 +93,8 @@ def _show(document: dict[str, Any], name: str, *, json: bool) -> None:
     print_whole(summary_table([(f"{name} ({lm})", document)], title, recorded=is_recording(lm)))
     if line := next_words(document["diagnosis"]):
         out.print(line, markup=False)
+    if document.get("run_id"):
+        out.print(f"MLflow run {document['run_id']}")
     for text in [*document["notes"], "" if is_recording(lm) else NOT_COUNTED]:
         note(text)
     if document["data"].startswith("sample:"):

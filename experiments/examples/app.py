@@ -19,10 +19,11 @@ from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.requests import ClientDisconnect
 
 from reflective_rag.experiments.corpora import open_search
 from reflective_rag.experiments.models import open_model
-from reflective_rag.experiments.systems import any_system
+from reflective_rag.experiments.systems import any_system, why_not_available
 from reflective_rag.programs import RagModule, result_of
 from reflective_rag.programs.module import check_question
 from reflective_rag.signatures.errors import ConfigError
@@ -37,7 +38,9 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     setting = os.environ.get
     model = open_model(setting("RRAG_LM"))
     system = any_system(setting("RRAG_ARTIFACT", "reflective"), model)
-    places, seconds = int(_number("RRAG_CONCURRENCY", "4")), _number("RRAG_SECONDS", "60")
+    if reason := why_not_available(system, model):
+        raise ConfigError(f"{reason.replace('--lm', 'RRAG_LM')} (or another program with `RRAG_ARTIFACT`)")
+    places, seconds = _whole("RRAG_CONCURRENCY", "4"), _number("RRAG_SECONDS", "60")
     with open_search([setting("RRAG_CORPUS", "sample")], embedder=setting("RRAG_EMBEDDER", "auto")) as search:
         app.state.program, app.state.model = _limited(system.searching(search).program, seconds), model
         app.state.free = places
@@ -54,6 +57,14 @@ def _number(variable: str, default: str) -> float:
     if not 0 < number < float("inf"):
         raise ConfigError(f"`{variable}` must be a number above 0, got {text!r}")
     return number
+
+
+def _whole(variable: str, default: str) -> int:
+    """The same for a count: half a place is none."""
+    number = _number(variable, default)
+    if number != int(number):
+        raise ConfigError(f"`{variable}` must be a whole number above 0, got {os.environ.get(variable)!r}")
+    return int(number)
 
 
 def _limited(program: RagModule, seconds: float) -> RagModule:
@@ -128,6 +139,12 @@ async def while_connected(request: Request, work: Awaitable[Any]) -> Any:
 Question = Annotated[str, Depends(read_question)]
 Program = Annotated[RagModule, Depends(take_program)]
 app = FastAPI(title="ReflectiveRAG", lifespan=lifespan)
+
+
+@app.exception_handler(ClientDisconnect)
+async def gone(request: Request, error: Exception) -> Response:
+    """A client that goes away in the middle of its own question is no fault; nobody reads this."""
+    return Response(status_code=499)
 
 
 @app.exception_handler(Exception)

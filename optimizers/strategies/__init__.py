@@ -14,6 +14,7 @@ from reflective_rag.optimizers.strategies.knn import Knn
 from reflective_rag.optimizers.strategies.labeled import Labeled
 from reflective_rag.optimizers.strategies.mipro import Mipro
 from reflective_rag.optimizers.strategies.none import NoCompile
+from reflective_rag.optimizers.strategies.options import check_options
 from reflective_rag.optimizers.strategies.settings import TuneSettings
 from reflective_rag.optimizers.strategies.simba import Simba
 from reflective_rag.programs.module import RagModule
@@ -43,13 +44,15 @@ def strategy(name: str, program: RagModule, options: Mapping[str, Any]) -> tuple
     """The strategy and its full options.
 
     Raises:
-        ConfigError: Unknown name or option, or a prompt strategy for a program that asks no model.
+        ConfigError: Unknown name or option, a value that the option cannot have, or a prompt strategy for a program
+            that asks no model.
     """
     check_name("strategy", name, STRATEGIES)
     chosen = STRATEGIES[name]
     if unknown := set(options) - set(chosen.defaults):
         known = ", ".join(f"`{key}`" for key in chosen.defaults) or "none"
         raise ConfigError(f"strategy {name!r} has no option {', '.join(map(repr, sorted(unknown)))}; options: {known}")
+    check_options(chosen, options)
     if chosen.asks_model and not program.uses_model():
         raise ConfigError(
             f"strategy {name!r} changes {chosen.changes}, but this program runs on rules and has none; "

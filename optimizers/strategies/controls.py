@@ -12,6 +12,7 @@ from reflective_rag.optimizers.replay_choice import best_rule, figures_of, front
 from reflective_rag.optimizers.replay_rules import Stop, grid, simulate
 from reflective_rag.optimizers.replay_table import ReplayTable
 from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, calls_per_run
+from reflective_rag.optimizers.strategies.options import check_options
 from reflective_rag.optimizers.strategies.prices import prices
 from reflective_rag.optimizers.strategies.settings import TuneSettings
 from reflective_rag.programs.reflective import ReflectiveRAG
@@ -34,9 +35,11 @@ class TuneControls:
     changes = "controls"
     asks_model = False
     defaults: Mapping[str, Any] = {"lam": None, "mu": None, "max_rounds": MAX_ROUNDS, "by_kind": False}
+    most: Mapping[str, int] = {"max_rounds": 10}
 
     def plan(self, task: CompileTask) -> Plan:
         """One run of every question to the last round, each round with its ending."""
+        check_options(self, task.options)
         if not isinstance(task.program, ReflectiveRAG):
             return TuneSettings().plan(_by_running(task))
         runs = len(task.train) + len(task.val)
@@ -48,6 +51,7 @@ class TuneControls:
 
     def compile(self, task: CompileTask) -> Compiled:
         """Record, replay every rule of the grid, keep the best, and run it on the recorded replies as a check."""
+        check_options(self, task.options)
         if not isinstance(task.program, ReflectiveRAG):
             return TuneSettings().compile(_by_running(task))
         program = task.program
@@ -86,8 +90,9 @@ def _by_running(task: CompileTask) -> CompileTask:
     Raises:
         ConfigError: For options of the replay.
     """
-    if task.options.get("by_kind"):
-        raise ConfigError(f"`by_kind` needs the replay of 'reflective'; {task.program.name!r} is tuned by running it")
+    own = {"by_kind": False, "max_rounds": MAX_ROUNDS}
+    for name in (name for name, default in own.items() if task.options.get(name, default) != default):
+        raise ConfigError(f"`{name}` needs the replay of 'reflective'; {task.program.name!r} is tuned by running it")
     options = {**TuneSettings.defaults, **{name: task.options.get(name) for name in ("lam", "mu")}}
     return replace(task, options=options)
 

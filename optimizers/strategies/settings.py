@@ -1,17 +1,16 @@
 """`settings`: choose what changes prompts or searches (k, mode, noise limits, …) by running, in a few Optuna trials."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, product
 from math import prod
 from typing import Any
 
-from reflective_rag.optimizers.evaluation import evaluate
-from reflective_rag.optimizers.metrics import metric
 from reflective_rag.optimizers.statistics import bootstrap_mean, paired_difference
-from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, calls_per_run
-from reflective_rag.optimizers.strategies.prices import prices
+from reflective_rag.optimizers.strategies.base import Compiled, CompileTask, Plan, calls_per_run
+from reflective_rag.optimizers.strategies.options import check_options
 from reflective_rag.optimizers.strategies.spaces import Space, now, space_of
+from reflective_rag.optimizers.strategies.trials import Trial, key_of, plain, run_trial
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.variants import with_options
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
@@ -38,6 +37,7 @@ class TuneSettings:
 
     def plan(self, task: CompileTask) -> Plan:
         """Every trial once on every question, with as few or as many calls as a combination of the space takes."""
+        check_options(self, task.options)
         space = space_of(task.program, task.options["space"])
         runs = len(task.train) + len(task.val)
         trials = min(int(task.options["trials"]), prod(map(len, space.values())) + 1)
@@ -47,96 +47,51 @@ class TuneSettings:
         return Plan(program_runs=runs * trials, calls_low=runs * low, calls_high=runs * trials * high, note=note)
 
     def compile(self, task: CompileTask) -> Compiled:
-        """Run the trials, keep the best."""
+        """Run the trials, keep the best of those that measured what they name."""
+        check_options(self, task.options)
         space = space_of(task.program, task.options["space"])
-        start = now(task.program, space)
-        first = _run(task, start, 0)
+        start = plain(now(task.program, space))
+        first = run_trial(task, with_options(task.program), start, 0)
         if first.failed == len(first.quality):
             raise ReflectiveRAGError(f"no answer could be scored, and nothing was compiled. First error: {first.error}")
-        tried = [first]
-        suggested = _suggested(task, space, tried)
+        tried, refused = [first], list[str]()
+        suggested = _suggested(task, space, tried, refused)
         tried += islice(suggested, int(task.options["trials"]) - 1)
-        best = min(tried, key=lambda trial: (-round(trial.mean, 9), sum(trial.tokens), trial.distance(start)))
-        program = task.program.deepcopy() if best is first else with_options(task.program, **best.values)
-        return Compiled(program=program, candidates=tuple(t.candidate(start) for t in tried), report=_told(tried, best))
+        if len(tried) == 1 and refused:
+            raise ConfigError(f"none of the {len(refused)} other combination(s) of `space` can be run: {refused[0]}")
+        known = {what for fallen in first.fallen for what in fallen}
+        sound = [trial for trial in tried if trial is first or not trial.fell_back(known)]
+        best = min(sound, key=lambda trial: (-round(trial.mean, 9), sum(trial.tokens), len(trial.changes(start))))
+        program = task.program.deepcopy() if best is first else best.program
+        report = _told(tried, best) | _left_out(tried, known, refused)
+        return Compiled(program=program, candidates=tuple(t.candidate(start, known) for t in tried), report=report)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One combination and what it scored on each question."""
-
-    values: Mapping[str, Any]
-    quality: Sequence[float]
-    costed: Sequence[float]
-    tokens: Sequence[float]
-    retrievals: Sequence[float]
-    failed: int
-    error: str
-
-    @property
-    def mean(self) -> float:
-        """The costed score."""
-        return sum(self.costed) / len(self.costed)
-
-    def changes(self, start: Mapping[str, Any]) -> dict[str, Any]:
-        """What differs from the program's own values."""
-        return {name: value for name, value in self.values.items() if value != start[name]}
-
-    def distance(self, start: Mapping[str, Any]) -> int:
-        """How many values differ."""
-        return len(self.changes(start))
-
-    def candidate(self, start: Mapping[str, Any]) -> Candidate:
-        """As a child run shows it."""
-        name = " ".join(f"{name}={value}" for name, value in self.changes(start).items()) or "as it is"
-        means = {key: sum(v) / len(v) for key in ("quality", "tokens", "retrievals") if (v := getattr(self, key))}
-        return Candidate(name=name, score=self.mean, details={**means, "failed": self.failed, "settings": self.values})
-
-
-def _run(task: CompileTask, values: Mapping[str, Any], number: int) -> Trial:
-    """One combination on every question. Raises `ConfigError` where its values do not go together."""
-    quality = metric(getattr(task.metric, "quality", "f1")) if task.metric.name == "costed" else task.metric
-    lam, mu = prices(task)
-    what = f"trial {number + 1} of {task.options['trials']}"
-    found = evaluate(
-        with_options(task.program, **values),
-        [*task.train, *task.val],
-        metric=quality.score,
-        num_threads=task.num_threads,
-        on_result=lambda _, done, total: task.progress(what, done, total),
-    )
-    rows = found.rows
-    scores = [0.0 if row.score is None else row.score for row in rows]
-    tokens, searches = [float(row.tokens or 0) for row in rows], [float(row.retrievals or 0) for row in rows]
-    return Trial(
-        values=values,
-        quality=scores,
-        costed=[s - lam * t / 1000 - mu * r for s, t, r in zip(scores, tokens, searches, strict=True)],
-        tokens=tokens,
-        retrievals=searches,
-        failed=sum(row.error is not None for row in rows),
-        error=next((row.error for row in rows if row.error), ""),
-    )
-
-
-def _suggested(task: CompileTask, space: Space, tried: Sequence[Trial]) -> Iterator[Trial]:
-    """Trials that are not among `tried`, the most promising first, without combinations that do not go together."""
-    seen = [dict(trial.values) for trial in tried]
+def _suggested(task: CompileTask, space: Space, tried: Sequence[Trial], refused: list[str]) -> Iterator[Trial]:
+    """Trials that are not among `tried`, the most promising first. Why others cannot be run goes into `refused`."""
+    seen = {key_of(trial.values) for trial in tried}
+    unable: set[str] = set()
     if prod(map(len, space.values())) <= int(task.options["trials"]):
         asked: Iterator[tuple[Mapping[str, Any], Any]] = ((values, None) for values in _combinations(space))
     else:
         asked = _asked(space, task, tried)
+    known = {what for fallen in tried[0].fallen for what in fallen}
     for values, tell in asked:
-        if values in seen:
+        if (asked_for := key_of(plain(values))) in unable:
             continue
-        seen.append(dict(values))
         try:
-            trial = _run(task, values, len(tried))
-        except ConfigError:
+            made = with_options(task.program, **values)
+            if (key := key_of(held := plain(now(made, space)))) in seen:
+                continue
+            seen.add(key)
+            trial = run_trial(task, made, held, len(tried))
+        except ConfigError as error:
             with_options(task.program)  # a fault of the program itself ends the compile
+            unable.add(asked_for)
+            refused.append(f"{' '.join(f'{name}={value}' for name, value in plain(values).items())}: {error}")
             continue
         if tell is not None:
-            tell(trial.mean)
+            tell(None if trial.fell_back(known) else trial.mean)
         yield trial
 
 
@@ -148,13 +103,20 @@ def _asked(space: Space, task: CompileTask, tried: Sequence[Trial]) -> Iterator[
     places: dict[str, Any] = {
         name: optuna.distributions.CategoricalDistribution(range(len(values))) for name, values in space.items()
     }
-    first = tried[0].values
-    if all(first[name] in values for name, values in space.items()):
-        at = {name: values.index(first[name]) for name, values in space.items()}
+    first, plainly = tried[0].values, {name: plain(values) for name, values in space.items()}
+    if all(first[name] in values for name, values in plainly.items()):
+        at = {name: values.index(first[name]) for name, values in plainly.items()}
         study.add_trial(optuna.trial.create_trial(params=at, distributions=places, value=tried[0].mean))
     for _ in range(_ASKS * int(task.options["trials"])):
         trial = study.ask(places)
-        yield {name: space[name][trial.params[name]] for name in space}, lambda score, t=trial: study.tell(t, score)
+        yield {name: space[name][trial.params[name]] for name in space}, partial(_tell, study, trial)
+
+
+def _tell(study: Any, trial: Any, score: float | None) -> None:
+    """A score; None for a trial that measured something else than its values."""
+    import optuna
+
+    study.tell(trial, score, state=optuna.trial.TrialState.FAIL if score is None else None)
 
 
 def _combinations(space: Space) -> Iterator[Mapping[str, Any]]:
@@ -190,3 +152,12 @@ def _told(tried: Sequence[Trial], best: Trial) -> dict[str, Any]:
         "gain": paired_difference(best.costed, first.costed).to_dict(),
         "failed": best.failed,
     }
+
+
+def _left_out(tried: Sequence[Trial], known: Collection[str], refused: Sequence[str]) -> dict[str, Any]:
+    """How many combinations could not be chosen, each kind with the first reason; nothing where all could."""
+    start = tried[0].values
+    fell = [f"{trial.told(start)}: {reason}" for trial in tried[1:] if (reason := trial.fell_back(known))]
+    kinds = {"fell_back": fell, "not_run": refused}
+    found = {kind: {"n": len(why), "first": why[0]} for kind, why in kinds.items() if why}
+    return {"left_out": found} if found else {}

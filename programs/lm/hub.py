@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.errors import ConfigError, DataError, message_of
 
 PREFIX = "local:"
 _HUB = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)/(?P<file>[\w.-][\w./-]*\.gguf)")
@@ -94,7 +94,7 @@ def _download(repo: str, file: str, spec: str) -> Path:
         return Path(hf_hub_download(repo, file))
     # OSError: offline, refused, disk full, and every HTTP status. ValueError: not a name that a repository can have.
     except (OSError, ValueError, errors.EntryNotFoundError, interrupted) as error:
-        reason = (str(error).strip().splitlines() or [""])[0] or "no reason given"
+        reason = (message_of(error).strip().splitlines() or [""])[0] or "no reason given"
         raise DataError(
             f"`{spec}`: there is no file {spec.removeprefix(PREFIX)!r} here, none in the hub cache, and {file!r} could "
             f"not be downloaded from {repo!r} ({type(error).__name__}: {reason}). With a connection, run "

@@ -23,6 +23,8 @@ from reflective_rag.data.secrets import map_texts, scrub, without_secrets
 from reflective_rag.programs.lm.recorded_lines import FORMAT, checked
 from reflective_rag.signatures.errors import DataError, ReplayError
 
+CONNECTION = frozenset(("extra_headers", "headers", "default_headers", "extra_query", "extra_body"))
+"""Settings of a model's connection, which may hold keys under any name: a recording needs none of them."""
 SECRET = re.compile(
     r"api[_-]?key|authorization|password|secret|(?:access|auth|bearer)[_-]?token|api[_-]?base|base_url", re.IGNORECASE
 )

@@ -6,8 +6,8 @@ from typing import Any, Self
 import dspy
 
 from reflective_rag.data.secrets import map_texts, scrub, without_secrets
-from reflective_rag.programs.lm.recording import SECRET, Recording, cleaned, key_of
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.programs.lm.recording import CONNECTION, SECRET, Recording, cleaned, key_of
+from reflective_rag.signatures.errors import DataError, described
 
 
 class RecordingEngine:
@@ -68,7 +68,7 @@ class RecordingEngine:
         except Exception as error:
             raise DataError(
                 f"the recording `{self.recording.path}` is damaged: the `reply` of the call with the key {key!r} "
-                f"cannot be read ({type(error).__name__}: {error})"
+                f"cannot be read ({described(error)})"
             ) from error
 
     def _keep(self, key: str, readable: dict[str, Any], response: Any) -> Any:
@@ -121,12 +121,18 @@ def recorded_lm(recording: Recording, inner: dspy.LM | None = None) -> dspy.LM:
     header = recording.header
     # DSPy's cache stays out of it: its hits would be missing in a recording, and would differ between two replays.
     kwargs = {**header["kwargs"], "cache": False}
-    return dspy.LM(header["model"], engine=engine, async_engine=AsyncRecordingEngine(engine), **kwargs)
+    try:
+        return dspy.LM(header["model"], engine=engine, async_engine=AsyncRecordingEngine(engine), **kwargs)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"the recording `{recording.path}` is damaged: the settings of the model in its first line cannot be used "
+            f"({error}). Record it again"
+        ) from None
 
 
 def header_for(lm: dspy.LM, *, adapter: str, today: str) -> dict[str, Any]:
     """What a recording has to say about the model it is made with; keys and addresses are left out."""
-    kwargs = {k: v for k, v in lm.kwargs.items() if v is not None and not SECRET.search(k)}
+    kwargs = {k: v for k, v in lm.kwargs.items() if v is not None and k not in CONNECTION and not SECRET.search(k)}
     capabilities = {"response_schema": bool(lm.supports_response_schema), "params": sorted(lm.supported_params)}
     return {"model": lm.model, "kwargs": kwargs, "adapter": adapter, "today": today, "capabilities": capabilities}
 

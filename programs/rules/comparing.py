@@ -9,6 +9,7 @@ from reflective_rag.programs.rules.evidence import GOES_ON, Evidence, Hits, Line
 from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.opposites import scopes
+from reflective_rag.programs.rules.question import WEIGHT_WEAK
 from reflective_rag.programs.rules.units import UNITS
 from reflective_rag.programs.rules.validity import without_revision
 from reflective_rag.signatures.patterns import late_pattern
@@ -63,8 +64,11 @@ def same_subject(evidence: Evidence, a: Line, b: Line) -> bool:
     titles = [fold(without_revision(page.name)) for page in pages]
     if not all(titles) or titles[0] == titles[1]:
         return True
-    if core_title(titles[0]) == core_title(titles[1]) or not held[0]:
+    if core_title(titles[0]) == core_title(titles[1]):
         return False
+    if not held[0]:  # the question names no thing: both titles may be names of files, and both sentences answer it
+        asked = [term.weight > WEIGHT_WEAK for term in evidence.question.terms]
+        return any(asked) and all(h > 0 for line in (a, b) for h, use in zip(line.own, asked, strict=True) if use)
     return all(h > 0 for line in (a, b) for h, use in zip(line.own, entity, strict=True) if use)
 
 

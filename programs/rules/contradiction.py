@@ -15,10 +15,12 @@ from reflective_rag.programs.rules.disagreement import denial, disagreement
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page
 from reflective_rag.programs.rules.matching import fold, stem
 from reflective_rag.programs.rules.relevance import grade
+from reflective_rag.programs.rules.rival_amounts import once, rival_amounts
 from reflective_rag.programs.rules.rivals import rivals
 from reflective_rag.programs.rules.spans import candidates
 from reflective_rag.programs.rules.twinning import twins
 from reflective_rag.programs.rules.units import UNITS
+from reflective_rag.programs.rules.updates import replacements
 from reflective_rag.programs.rules.words import STOP_EN
 from reflective_rag.signatures.text import identity, tokenize
 from reflective_rag.signatures.types import Contradiction
@@ -57,7 +59,8 @@ def compare(evidence: Evidence) -> Comparison:
 
     First the two sentences that speak to the question are compared, those with another answer before those that repeat
     one; then the answers that differently worded sentences bind to the asked word; then, in pages of one subject, every
-    sentence with its like. `newer` is the id of the later-published one where both dates are known and differ.
+    sentence with its like. `newer` is the id of the later-published one where both dates are known and differ, and where
+    the later one may know better: what something cost once is not measured anew.
     """
     found: dict[tuple[int, int], Contradiction] = {}
     chosen = _chosen(evidence)
@@ -67,14 +70,16 @@ def compare(evidence: Evidence) -> Comparison:
     pages = [
         [_statement(evidence, line) for line in page.lines[:MAX_TWINS]] for page in _relevant(evidence)[:MAX_PAGES]
     ]
-    for a, b, about in rivals(evidence, [statement for page in pages for statement in page]):
-        found.setdefault(_pair(a, b), _contradiction(evidence, a, b, about))
-    for a, b, about in departures(evidence, [statement for page in pages for statement in page]):
+    statements = [statement for page in pages for statement in page]
+    for a, b, about in (each for look in (rivals, rival_amounts, departures) for each in look(evidence, statements)):
         found.setdefault(_pair(a, b), _contradiction(evidence, a, b, about))
     for ours, theirs in combinations(pages, 2):
         if met := twins(evidence, ours, theirs):
             first, second, about = met
             found.setdefault(_pair(first, second), _contradiction(evidence, first, second, about))
+    for pair, told in replacements(evidence).items() if found else ():
+        if told:
+            found.pop((min(pair), max(pair)), None)
     said = [evidence.pages[s.line.page].passage.id for sure, s in chosen if sure and _answers(evidence, s)]
     return Comparison(tuple(found.values()), tuple(dict.fromkeys(said)))
 
@@ -144,7 +149,7 @@ def _value(evidence: Evidence, line: Line) -> str:
 def _contradiction(evidence: Evidence, a: Statement, b: Statement, about: str) -> Contradiction:
     first, second = (evidence.pages[s.line.page].passage for s in (a, b))
     newer = None
-    if first.published and second.published and first.published != second.published:
+    if first.published and second.published and first.published != second.published and not once(evidence.question):
         newer = first.id if first.published > second.published else second.id
     topic = " ".join(term.text for term in evidence.question.attribute) or evidence.question.text
     spans = [_span(s, value) for s, value in zip((a, b), _values(about), strict=True)]

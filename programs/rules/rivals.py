@@ -46,6 +46,19 @@ _GAP_ZH = late_pattern(
     r"[\s了在于是为由被的叫作做到过：:“”「」《》\"女士先生同志教授博士现任新任当选担任出任正式宣布选手球员电影影片小说一部该]{0,10}"
 )
 _LEAD_ZH = late_pattern(r"[^，。；！？]{0,16}[，,]?[\s“”「」《》\"]{0,2}")
+_ONCE = late_pattern(
+    r"\b(?:born|birth|die|died|dies|death|buried|founded|established|built|completed|opened|invented|discovered|launched)\b"
+    r"|出生|生于|诞生|去世|逝世|病逝|葬|成立|创立|创办|建成|竣工|落成|通车|开通|发明|发现|发射",
+    re.IGNORECASE,
+)
+"""Events that happen once, wherever they are said to have happened."""
+_PLACE = late_pattern(
+    r",?\s*\b(?:near|in|at|outside|to|from|by|of|on)\s+(?:the\s+)?(?:(?:small\s+)?(?:town|village|city|parish|district|region|county|province|hospital|house)\s+(?:of\s+)?)?"
+    r"(?:[A-Z][\w'’-]*(?:,?\s+|(?=,|$)))*(?:[A-Z][\w'’-]*),?(?=\s|$)"
+)
+_PLACE_ZH = late_pattern(
+    r"[在于]?[\u3400-\u9fff]{2,8}?(?:附近|境内|郊外|郊区|村|镇|市|县|省|城)|[在于][\u3400-\u9fff]{2,6}$"
+)
 _NAMESAKE = late_pattern(r"\s*[(（](?![^()（）]*\d{4}[)）])[^()（）]*[A-Za-z㐀-鿿]{3}[^()（）]*[)）]")
 _BRACKETS = late_pattern(r"[(（][^()（）]{0,60}[)）]")
 LONGEST_GAP = 80
@@ -71,8 +84,16 @@ def rivals(evidence: Evidence, statements: Sequence[Statement]) -> Iterator[tupl
     for a, b in combinations(found, 2):
         texts = a.statement.line.text, b.statement.line.text
         same = same_subject(evidence, a.statement.line, b.statement.line) and same_scope(a.statement, b.statement)
-        if same and same_time(*texts) and not restricted(*texts) and _differ(evidence, a, b):
+        if same and _one_time(evidence, a, b) and not restricted(*texts) and _differ(evidence, a, b):
             yield a.statement, b.statement, f"{a.value.text} / {b.value.text}"
+
+
+def _one_time(evidence: Evidence, a: Rival, b: Rival) -> bool:
+    """Whether both sentences are of one time; a date that is asked for does not part them."""
+    texts = (rival.statement.line.text for rival in (a, b))
+    if evidence.question.kind == "time":
+        texts = (text.replace(rival.value.text, "", 1) for text, rival in zip(texts, (a, b), strict=True))
+    return same_time(*texts)
 
 
 def _one_answer(question: Question) -> bool:
@@ -110,7 +131,7 @@ def _bound(evidence: Evidence, line: Line, value: Candidate) -> bool:
     asked = [t for t in question.attribute if t.weight > WEIGHT_WEAK and not t.text[0].isdigit()]
     thing = _things(evidence, line)
     mine = (value.start - line.start, value.end - line.start)
-    for at in (place for term in asked for place in _places(term.forms, text)):
+    for at in (place for term in asked for place in places_of(term.forms, text)):
         for name in thing:
             parts = sorted([mine, at, *([name] if name[1] else [])])
             apart = all(x[1] <= y[0] for x, y in pairwise(parts))
@@ -159,7 +180,7 @@ def _first_name(text: str) -> bool:
     return re.fullmatch(r"[A-Z][a-z]+", text) is not None and re.fullmatch(DEMONYM, text) is None
 
 
-def _places(forms: tuple[str, ...], text: str) -> list[tuple[int, int]]:
+def places_of(forms: tuple[str, ...], text: str) -> list[tuple[int, int]]:
     """Where any of the forms stands: Chinese ones as they are, English ones by stem."""
     folded = fold(text)
     found = [(m.start(), m.end()) for form in forms if has_cjk(form) for m in re.finditer(re.escape(form), folded)]
@@ -169,7 +190,11 @@ def _places(forms: tuple[str, ...], text: str) -> list[tuple[int, int]]:
 
 def _is_gap(question: Question, gap: str) -> bool:
     """Whether only function words and the question's own words stand there, in one clause."""
+    if len(gap) > 2 * LONGEST_GAP:
+        return False
     gap = _BRACKETS.sub(" ", gap)
+    if question.kind == "time" and _ONCE.search(question.text):
+        gap = _PLACE_ZH.sub("", _PLACE.sub(" ", gap))
     if len(gap) > LONGEST_GAP or re.search(r"[;；。！？!?]|[，,].*[，,]", gap):
         return False
     if _IS_A.fullmatch(gap):

@@ -58,7 +58,7 @@ def amounts_agree(x: float, how_x: Hedge, y: float, how_y: Hedge) -> bool:
 
 def years_agree(x: int, how_x: Hedge, y: int, how_y: Hedge) -> bool:
     """The same for years; rough ones may be off by half their last digit that is not zero, at most `YEARS_NEAR`."""
-    slack = max(min(_place(year) / 2, YEARS_NEAR) if how == "about" else 0 for year, how in ((x, how_x), (y, how_y)))
+    slack = max(min(place(year) / 2, YEARS_NEAR) if how == "about" else 0 for year, how in ((x, how_x), (y, how_y)))
     return _agree(x, how_x, y, how_y, slack)
 
 
@@ -74,10 +74,10 @@ def _agree(x: float, how_x: Hedge, y: float, how_y: Hedge, slack: float) -> bool
 
 
 def _slack(value: float, how: Hedge) -> float:
-    return max(_place(value) / 2, ROUNDING * abs(value)) if how == "about" else 0.0
+    return max(place(value) / 2, ROUNDING * abs(value)) if how == "about" else 0.0
 
 
-def _place(value: float) -> float:
+def place(value: float) -> float:
     """The place of the last digit that is not zero: 100 of 300, 10 of 1890, 0.1 of 2.5."""
     digits = f"{abs(value):.6f}".rstrip("0").rstrip(".")
     if "." in digits:

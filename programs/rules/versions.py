@@ -20,6 +20,7 @@ from reflective_rag.programs.rules.matching import fold
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.programs.rules.settings import RuleSettings
 from reflective_rag.programs.rules.spans import candidates
+from reflective_rag.programs.rules.updates import replaced_pages
 from reflective_rag.programs.rules.validity import edition_years, valid_from
 from reflective_rag.programs.rules.values import numbers, worded_amount
 from reflective_rag.signatures.patterns import late_pattern
@@ -79,9 +80,10 @@ def superseded_pages(evidence: Evidence, conflicts: Sequence[Contradiction] | No
     """Indexes of the pages that another, better dated one contradicts, or of which one gives a different value."""
     versions = _versions(evidence)
     if evidence.question.time.scope == "timeless":
-        return frozenset(v.page for v in versions if any(_replaces(evidence, other, v) for other in versions))
+        old = frozenset(v.page for v in versions if any(_replaces(evidence, other, v) for other in versions))
+        return old | replaced_pages(evidence)
     gone = {v.page for v in versions if any(_supersedes(evidence, other, v) for other in versions)}
-    return frozenset(gone) | _contradicted(evidence, conflicts)
+    return frozenset(gone) | _contradicted(evidence, conflicts) | replaced_pages(evidence)
 
 
 def _contradicted(evidence: Evidence, conflicts: Sequence[Contradiction] | None) -> frozenset[int]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reflective_rag.data.retrieval.cache import cache_folder
-from reflective_rag.signatures.errors import DataError
+from reflective_rag.signatures.errors import DataError, message_of
 
 ONNX_FILES = tuple(
     f"{folder}{stem}.onnx"
@@ -159,7 +159,7 @@ def _download(repos: Sequence[str], file: str | None, spec: str) -> Path:
             paths = [hf_hub_download(repo, name) for name in (*weights, *(there & set(SIDE_FILES)), onnx)]
             return Path(paths[-1]).parents[onnx.count("/")]
     except (OSError, ValueError, errors.EntryNotFoundError, interrupted) as error:
-        reason = (str(error).strip().splitlines() or [""])[0] or "no reason given"
+        reason = (message_of(error).strip().splitlines() or [""])[0] or "no reason given"
         raise DataError(
             f"{spec!r} is neither a folder here nor in the hub cache, and could not be fetched from {repo!r} "
             f"({type(error).__name__}: {reason}). With a connection, run `hf download {repos[-1]}`; without one, copy "

@@ -1,7 +1,8 @@
 """The small models of one program: named by settings or given as objects, loaded at first use, asked in steps."""
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from reflective_rag.programs.material import Reading
@@ -14,6 +15,9 @@ from reflective_rag.signatures.types import ClaimSupport, Judgement, JudgementNa
 if TYPE_CHECKING:
     from reflective_rag.programs.scorers.base import NliScorer, PairScorer
 
+RETRY_SECONDS = 300.0
+"""How long a model that could not be loaded is not tried again: a hub that is down would cost each question seconds."""
+_loading = threading.Lock()
 OWN = "own"
 """What stands in an artefact's settings for an object of the caller's, which must be given again when it is loaded."""
 
@@ -82,6 +86,9 @@ class Scorers:
     def __init__(self, names: CriticModels | None = None, own: Mapping[str, Any] | None = None) -> None:
         self._names = names or CriticModels()
         self._own = check_own({} if own is None else own)
+        self._loaded: dict[str, Any] = {}
+        self._failed: dict[str, tuple[ReflectiveRAGError, float]] = {}
+        """What could not be loaded: why, and when it may be tried again."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -95,19 +102,37 @@ class Scorers:
             )
         return spec
 
-    @cached_property
+    @property
     def relevance(self) -> "PairScorer":
-        """The cross-encoder or embedder. Raises `ConfigError` when it cannot be had."""
+        """The cross-encoder or embedder. Raises `ConfigError` or `DataError` when it cannot be had."""
         from reflective_rag.programs.scorers.resolve import relevance_scorer
 
-        return relevance_scorer(self._spec("relevance"))
+        scorer: PairScorer = self._once("relevance", relevance_scorer)
+        return scorer
 
-    @cached_property
+    @property
     def nli(self) -> "NliScorer":
-        """The inference model. Raises `ConfigError` when it cannot be had."""
+        """The inference model. Raises `ConfigError` or `DataError` when it cannot be had."""
         from reflective_rag.programs.scorers.resolve import nli_scorer
 
-        return nli_scorer(self._spec("nli"))
+        scorer: NliScorer = self._once("nli", nli_scorer)
+        return scorer
+
+    def _once(self, key: str, load: Callable[[Any], Any]) -> Any:
+        """What was loaded before, or why it could not be; see `RETRY_SECONDS`."""
+        if key in self._loaded:
+            return self._loaded[key]
+        with _loading:
+            failure, until = self._failed.get(key, (None, 0.0))
+            if failure is not None and time.monotonic() < until:
+                raise type(failure)(*failure.args)
+            if key not in self._loaded:
+                try:
+                    self._loaded[key] = load(self._spec(key))
+                except ReflectiveRAGError as error:
+                    self._failed[key] = error, time.monotonic() + RETRY_SECONDS
+                    raise
+        return self._loaded[key]
 
     def _grade(self, pairs: Sequence[tuple[str, str]]) -> Any:
         return self.relevance.predict(pairs)  # loaded in the worker that scores, not where the step is made

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reflective_rag.programs.scorers.files import locate
-from reflective_rag.signatures.errors import ConfigError, DataError
+from reflective_rag.signatures.errors import ConfigError, DataError, message_of
 from reflective_rag.signatures.installing import install_hint
 
 INSTALL_MODELS = install_hint("models")
@@ -112,5 +112,5 @@ def _limit(config: dict[str, Any], tokenizer_config: dict[str, Any]) -> int:
 
 def reason_of(error: Exception) -> str:
     """Type and first line of an exception."""
-    lines = str(error).strip().splitlines()
+    lines = message_of(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200] if lines else 'no reason given'}"

@@ -17,7 +17,7 @@ from reflective_rag.programs.scorers.normalise import (
     within_unit,
 )
 from reflective_rag.programs.scorers.windows import expand
-from reflective_rag.signatures.errors import ConfigError, ContractError, ReflectiveRAGError
+from reflective_rag.signatures.errors import ConfigError, ContractError, ReflectiveRAGError, message_of
 
 
 class _Wrapped:
@@ -37,7 +37,7 @@ class _Wrapped:
         except ReflectiveRAGError:
             raise
         except Exception as error:  # whatever a caller's object raises
-            reason = (str(error).strip().splitlines() or ["no reason given"])[0][:200]
+            reason = (message_of(error).strip().splitlines() or ["no reason given"])[0][:200]
             raise ContractError(f"`{self.name}` gave no scores ({type(error).__name__}: {reason})") from error
         return table(raw, len(asked), self.name)
 

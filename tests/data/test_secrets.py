@@ -131,3 +131,43 @@ def test_nothing_is_left_over_where_a_key_stood(text: str, clean: str, monkeypat
     for secret in ("", KEY):
         monkeypatch.setenv("X_API_KEY", secret)
         assert scrub(text) == scrub(scrub(text)) == clean
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        pytest.param("db password=hunter2 down", "db password=[removed] down", id="password="),
+        pytest.param("passwd = 'hunter2'", "passwd = '[removed]'", id="passwd, quoted"),
+        pytest.param("user=me;Pwd=x1;host=h", "user=me;Pwd=[removed];host=h", id="connection string"),
+        pytest.param('{"password": "hunter2"}', '{"password": "[removed]"}', id="JSON"),
+        pytest.param("DB_PASSWORD=hunter", "DB_PASSWORD=[removed]", id="variable"),
+        pytest.param("password: hunter2", "password: [removed]", id="colon"),
+        pytest.param("login failed (password:S3cret!)", "login failed (password:[removed])", id="colon, no space"),
+        pytest.param("密码：hunter2，错误", "密码：[removed]，错误", id="zh"),
+        pytest.param("http://u:pw@h/x?password=ab&b=c", "http://[removed]@h/x?password=[removed]&b=c", id="address"),
+        pytest.param("redis://:p@ss@h:6379/0", "redis://[removed]@h:6379/0", id="address, with an @"),
+        pytest.param("password='two words' refused", "password='[removed]' refused", id="two words"),
+    ],
+)
+def test_passwords_are_taken_out_of_messages(text: str, clean: str) -> None:
+    """However short, where they are assigned; a second pass changes nothing."""
+    assert scrub(text) == clean == scrub(clean)
+    assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password policy requires 12 characters",
+        "the password is too short; a passwd file is no pwd",
+        "Password: a secret word used to gain entry.",
+        "wrong password: try again",
+        "passwords: see the manual",
+        "mail to: someone@example.org, or a.b@example.org",
+        "密码是用来验证身份的。密码：用于登录的文字",
+        "needs a password",
+    ],
+)
+def test_prose_about_passwords_stays(text: str) -> None:
+    """A word after a colon is no password."""
+    assert scrub(text) == text

@@ -318,7 +318,7 @@ def test_bad_recipes_are_one_error(
 
 def test_a_program_without_a_loop_is_tuned_by_running_it(workplace: Path) -> None:
     """NaiveRAG has no stopping rule to replay: its k is chosen in trials, which are told and kept."""
-    recipe = write_recipe(workplace, program="naive", program_options={"k": 1})
+    recipe = write_recipe(workplace, program="naive", program_options={"k": 1}, strategy_options={})
     document = run_json("compile", recipe, "--out", "art")
     assert document["report"]["trials"] == 6
     assert read_manifest("art").notes["report"]["gain"]["n"] == document["n"]["train"] + document["n"]["val"]

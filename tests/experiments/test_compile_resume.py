@@ -481,3 +481,32 @@ def test_a_compile_that_records_goes_on_from_its_recording(
     run_json("compile", "--resume", only_run())
     assert len(prompts(model)) == calls
     assert len(Recording.load("my.jsonl")) > 0
+
+
+def test_a_changed_corpus_is_refused(workplace: Path, model: FakeLM, cache: Path) -> None:
+    """What is searched decides about every prompt: other passages would pay for all of it anew."""
+    from reflective_rag.experiments.compile_runs import sources
+    from reflective_rag.experiments.recipes import load_recipe
+
+    corpus = write_jsonl(workplace / "corpus.jsonl", records())
+    recipe = load_recipe(write_recipe(workplace, strategy="bootstrap", corpus=[str(corpus)]))
+    before = sources(recipe)
+    assert before["corpus"].keys() == {"corpus.jsonl"}
+    write_jsonl(corpus, records(0, 2))
+    assert sources(recipe) != before
+    (workplace / "first").mkdir()
+    assert "artifact" not in before
+    assert sources(recipe.model_copy(update={"artifact": str(workplace / "first")}))["artifact"] == {}
+
+
+def test_a_recording_that_is_gone_ends_the_resume(workplace: Path, recipe: Path, cache: Path) -> None:
+    """The replies that were paid for are in it: a new file would pay for them again."""
+    from reflective_rag.experiments.compile_begin import begun
+
+    order = begun(str(recipe), {}, lm="fake/model", out=Path("art"), **NOTHING)
+    assert order.run is not None
+    order.run.update(record="gone.jsonl")
+    done = run("compile", "--resume", order.run.name)
+    assert done.exit_code == 2
+    assert "the recording `gone.jsonl` of the compile" in done.stderr
+    assert not Path("gone.jsonl").exists()

@@ -65,6 +65,11 @@ def test_every_strategy_ends_in_an_artefact(workplace: Path, monkeypatch: pytest
         ({"strategy": "copro", "strategy_options": {"breadth": 1}}, r"`breadth` must be .* at least 2, got 1"),
         ({"strategy": "gepa", "strategy_options": {"prompt_model": 1}}, r"`prompt_model` must be the name of a model"),
         ({"strategy": "gepa", "strategy_options": {"promt_model": "x"}}, r"did you mean 'prompt_model'\?"),
+        (
+            {"strategy": "controls", "strategy_options": {"max_rounds": 11}},
+            r"`max_rounds` must be .* from 1 to 10, got 11",
+        ),
+        ({"name": "n" * 101}, "at most 100 characters"),
         ({"strategy": "settings", "strategy_options": {"space": 3}}, r"`space` must be a table of lists such as"),
         ({"strategy": "settings", "strategy_options": {"trials": 1}}, r"`trials` must be .* at least 2, got 1"),
         ({"strategy": "gepa", "strategy_options": {"use_merge": 1}}, r"`use_merge` must be true or false, got 1"),

@@ -236,6 +236,31 @@ async def test_a_hanging_retriever_is_left_behind_at_the_limit(monkeypatch: pyte
     assert (reply.json()["stop_reason"], reply.json()["abstained"], free) == ("budget_seconds", True, 4)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        pytest.param(
+            {"RRAG_CONCURRENCY": "0.5"}, "`RRAG_CONCURRENCY` must be a whole number above 0, got '0.5'", id="half"
+        ),
+        pytest.param(
+            {"RRAG_CONCURRENCY": "2.5"}, "`RRAG_CONCURRENCY` must be a whole number above 0, got '2.5'", id="2.5"
+        ),
+        pytest.param(
+            {"RRAG_ARTIFACT": "react"}, "`react` is n/a on rules.*`RRAG_LM`", id="a program that needs a model"
+        ),
+    ],
+)
+async def test_what_could_never_answer_a_question_ends_the_start(
+    settings: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a place is none, and a program that needs a model has none on rules."""
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=said):
+        async with serving():
+            pass
+
+
 @pytest.mark.parametrize("variable", ["RRAG_SECONDS", "RRAG_CONCURRENCY"])
 @pytest.mark.parametrize("value", ["soon", "0", "-1", "nan", "inf", ""])
 async def test_a_limit_that_is_no_number_ends_the_start(
@@ -313,3 +338,22 @@ async def test_a_failing_retriever_is_a_result_and_shows_no_key(monkeypatch: pyt
     assert "ConnectionError" in reply.text
     assert KEY not in reply.text
     assert "secret-word" not in reply.text
+
+
+async def test_a_client_that_goes_away_in_its_own_question_is_no_fault() -> None:
+    """No traceback in the log, and no place is held."""
+    parts: list[Message] = [{"type": "http.request", "body": b'{"que', "more_body": True}, {"type": "http.disconnect"}]
+    heard = iter(parts)
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return next(heard)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/ask", "query_string": b"", "headers": []}
+    async with serving():
+        await example.app(scope, receive, send)
+        assert example.app.state.free == 4
+    assert sent[0]["status"] == 499

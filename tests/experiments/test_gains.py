@@ -18,7 +18,8 @@ from tests.fakes import chat_reply, fields_of
         pytest.param([1.0] * 20, [0.0] * 20, "a gain on dev (n = 20): f1 difference +1.000 [+1.000", id="gain"),
         pytest.param([0.0] * 20, [1.0] * 20, "a loss on dev (n = 20): f1 difference -1.000 [-1.000", id="loss"),
         pytest.param([0.5] * 9, [0.5] * 9, "no measurable gain on dev (n = 9): f1 difference +0.000", id="equal"),
-        pytest.param([1.0, 0.0, 1.0], [0.0, 1.0, 0.0], "no measurable gain on dev (n = 3): f1", id="chance"),
+        pytest.param([1.0, 0.0] * 4, [0.0, 1.0] * 4, "no measurable gain on dev (n = 8): f1", id="chance"),
+        pytest.param([1.0] * 3, [0.0] * 3, "too few questions of dev (n = 3) to tell a gain: f1", id="too few"),
         pytest.param([1.0], [0.0], "one question of dev tells nothing about a gain", id="one question"),
         pytest.param([], [], "no question of dev was scored both before and after", id="none"),
     ],
@@ -38,7 +39,7 @@ def test_a_compile_says_whether_it_helped(workplace: Path, metric: str) -> None:
     column = "f1" if metric == "f1" else "score"
     assert {split: each[column]["n"] for split, each in document["differences"].items()} == {"dev": 2, "test": 3}
     for split, n in (("dev", 2), ("test", 3)):
-        assert document["verdict"][split].startswith(f"no measurable gain on {split} (n = {n}): {metric} difference")
+        assert document["verdict"][split].startswith(f"too few questions of {split} (n = {n}) to tell a gain")
         assert read_manifest("art").scores[split]["difference"] == document["differences"][split]
     shown = run("compile", recipe, "--out", "art", "--lm", "rules").stdout
     for text in document["verdict"].values():

@@ -80,7 +80,9 @@ DATA = {"train": "train.jsonl", "dev": "dev.jsonl"}
         pytest.param(
             {"strategy_options": {"demos": 1}}, r"has no option 'demos'; options: `lam`", id="strategy-option"
         ),
-        pytest.param({"strategy_options": {"max_rounds": 0}}, r"`max_rounds` must be .* at least 1, got 0", id="size"),
+        pytest.param(
+            {"strategy_options": {"max_rounds": 0}}, r"`max_rounds` must be .* from 1 to 10, got 0", id="size"
+        ),
         pytest.param({"strategy_options": {"max_rounds": "4"}}, r"`max_rounds` must be .*, got '4'", id="text-option"),
         pytest.param(
             {"strategy_options": {"max_rounds": True}}, r"`max_rounds` must be .*, got True", id="bool-option"

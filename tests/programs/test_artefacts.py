@@ -523,3 +523,29 @@ def test_reading_while_others_write_sees_one_or_the_other(
     assert failures == []
     assert seen <= {(0.3, 3), (0.8, 8)}
     assert [path.name for path in tmp_path.iterdir()] == ["shared"]
+
+
+def test_an_artefact_behind_a_link_is_replaced_where_it_lies(tmp_path: Path) -> None:
+    """The link stays one, nothing is left beside it, and whoever reads the folder itself sees the new program."""
+    real, link = tmp_path / "vol" / "art", tmp_path / "art"
+    save_program(ReflectiveRAG(theta=0.1), real)
+    link.symlink_to(real)
+    save_program(ReflectiveRAG(theta=0.9), link)
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["art", "vol"]
+    assert all(load_program(each).controls.values.theta == 0.9 for each in (real, link))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("dangling", "which does not exist; remove the link", id="a link to nothing"),
+        pytest.param("n" * 300, "File name too long", id="too long"),
+        pytest.param("a\0b", "null", id="NUL"),
+    ],
+)
+def test_a_name_that_no_folder_can_have_is_told(tmp_path: Path, name: str, said: str) -> None:
+    """One clear error that says what is wrong, not that an artefact is there."""
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=said):
+        save_program(ReflectiveRAG(), tmp_path / name)

@@ -220,3 +220,16 @@ def test_an_address_as_search_is_told_how_to_open_it() -> None:
     address: Any = "local:my-index"
     with pytest.raises(ConfigError, match=r"got the text 'local:my-index': open an index with `open_retriever\("):
         ReflectiveRAG(search=address)
+
+
+def test_an_object_with_a_search_method_is_taken() -> None:
+    """`search(query, k)` of a user's own class serves like a function, with the number wanted."""
+    asked: list[Any] = []
+
+    def search(query: str, k: int) -> list[str]:
+        asked.append((query, k))
+        return ["a text"]
+
+    own = SimpleNamespace(search=search)
+    assert [p.text for p in SearchHandle(own)("q", 3)] == ["a text"]
+    assert asked == [("q", 3)]

@@ -179,3 +179,34 @@ def test_copies_share_the_search_function() -> None:
     """Optimizers deep-copy programs a dozen times; a client with connections must not be copied along."""
     handle = SearchHandle(plain)
     assert copy.deepcopy(handle) is handle is copy.copy(handle)
+
+
+def test_what_a_generator_gave_before_it_broke_is_read() -> None:
+    """The result is degraded and says what happened; a generator that gave nothing is an error."""
+
+    def broken(query: str, k: int) -> Any:
+        yield "Giotto was born in 1267."
+        raise RuntimeError("connection lost")
+
+    def at_once(query: str, k: int) -> Any:
+        if query:
+            raise RuntimeError("connection lost")
+        yield query
+
+    result = NaiveRAG(broken, mode="rules")(question="When was Giotto born?")
+    assert (result.answer, result.degraded) == ("1267", True)
+    assert any("connection lost" in w.message for w in result.warnings if w.code == "retriever_degraded")
+    assert NaiveRAG(at_once, mode="rules")(question="When was Giotto born?").stop_reason == "retriever_error"
+
+
+def test_a_generator_of_blanks_ends() -> None:
+    """Blank texts are no passages, and looking at them has an end."""
+    assert as_passages(itertools.repeat(" "), 3) == []
+    assert len(as_passages(itertools.chain(itertools.repeat(" ", 500), itertools.repeat("a text")), 3)) == 3
+
+
+def test_a_limit_longer_than_python_can_wait_is_no_error() -> None:
+    """A day of the far future is as good as no limit, called or awaited."""
+    rag = NaiveRAG(lambda query, k: ["Giotto was born in 1267."], mode="rules", budget={"seconds": 1e300})
+    assert rag(question="When was Giotto born?").answer == "1267"
+    assert asyncio.run(rag.acall(question="When was Giotto born?")).answer == "1267"

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterable, Sequence, Sized
 from typing import Any
 
 from reflective_rag.data.retrieval.adding import batches, ticker
-from reflective_rag.data.retrieval.arguments import checked_ids, checked_passages, checked_query
+from reflective_rag.data.retrieval.arguments import Addable, checked_ids, checked_passages, checked_query
 from reflective_rag.data.retrieval.base import Mode, Progress, RetrieverMethods
 from reflective_rag.data.retrieval.breaker import CircuitBreaker
 from reflective_rag.data.retrieval.embedders import Embedder
@@ -105,7 +105,7 @@ class WeaviateRetriever(RetrieverMethods):
 
         return await asyncio.wrap_future(on_loop(self._session.arun(ask)))
 
-    def add(self, passages: Iterable[Passage], *, progress: Progress | None = None) -> int:
+    def add(self, passages: Iterable[Addable], *, progress: Progress | None = None) -> int:
         """Store passages in batches; the number written: new ids, and ids whose text or other fields changed.
 
         What is stored already is not sent, so an import that was broken off goes on where it was. Raises

@@ -35,12 +35,34 @@ def test_what_are_no_ids_is_refused(index, ids):
 
 
 @pytest.mark.parametrize(
-    "passages", [None, 5, "text", ["text"], [None], [{"id": "1", "text": "a"}], Passage(id="x", text="y")], ids=repr
+    "passages", [None, 5, "text", [" "], [None], [{"id": "1"}], [{"text": 5}], Passage(id="x", text="y")], ids=repr
 )
 def test_what_are_no_passages_is_refused(index, passages):
     """One alone, which could be iterated by its fields, too."""
     with pytest.raises(ContractError, match="`add` takes"):
         index.add(passages)
+
+
+def test_dicts_and_texts_are_added_as_a_search_may_return_them(index):
+    """Without an id the hash of the text is it, so the same text is stored once; unknown keys are metadata."""
+    assert index.add([{"id": 7, "text": "walrus", "lang": "en"}, "zebra", {"text": "zebra"}]) == 2
+    assert [(p.id, p.metadata) for p in index.search("walrus", 1)] == [("7", {"lang": "en"})]
+    assert index.search("zebra", 1)[0].id.startswith("p-")
+
+
+def test_a_dict_with_a_bad_field_is_refused_by_its_name(index):
+    """The date is named, and nothing is stored."""
+    with pytest.raises(ContractError, match="`published`"):
+        index.add([{"text": "a", "published": "soon"}])
+    assert index.count() == 5
+
+
+def test_passage_is_where_users_look():
+    """The type that `add` takes comes from the package of the retrievers, and from that of the programs."""
+    from reflective_rag import programs
+    from reflective_rag.data import retrieval
+
+    assert retrieval.Passage is programs.Passage is Passage
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, 2.0, True, "3", None, float("nan")], ids=repr)

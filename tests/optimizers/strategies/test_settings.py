@@ -1,16 +1,17 @@
 """Strategy `settings`: what changes prompts or searches is chosen by running, in few trials, for quality less cost."""
 
+import json
 from typing import Any
 
 import pytest
 
 from reflective_rag.optimizers.metrics import metric
-from reflective_rag.optimizers.strategies import STRATEGIES, Compiled
+from reflective_rag.optimizers.strategies import STRATEGIES, Compiled, strategy
 from reflective_rag.optimizers.strategies.spaces import SPACES, now, space_of
 from reflective_rag.programs import NaiveRAG, ReflectiveRAG, ReflectiveWrapper
 from reflective_rag.programs.registry import make_program
 from reflective_rag.programs.variants import with_options
-from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError
+from reflective_rag.signatures.errors import ConfigError, DataError, ReflectiveRAGError
 from reflective_rag.signatures.types import Passage
 from tests.optimizers.strategies.small import NOISE, RECORDS, YEARS, Bench, search
 
@@ -144,3 +145,101 @@ def test_a_wrapper_cannot_be_built_anew() -> None:
     wrapper = ReflectiveWrapper(lambda query: ["x"], lambda question, passages: "y")
     with pytest.raises(ConfigError, match=r"program 'wrapper' cannot be built anew.*'naive'"):
         with_options(wrapper, k=3)
+
+
+CROSS_ENCODER = {"critics": [{"relevance": "models"}]}
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Attempts to load a cross-encoder; none can be."""
+    tried: list[str] = []
+
+    def absent(name: str) -> Any:
+        tried.append(name)
+        raise DataError(f"{name!r} could not be fetched")
+
+    monkeypatch.setattr("reflective_rag.programs.scorers.resolve.OnnxPairModel", absent)
+    monkeypatch.setattr("reflective_rag.programs.scorers.resolve.require_runtime", lambda spec: None)
+    return tried
+
+
+def test_a_trial_that_measured_the_fallback_is_not_chosen(loads: list[str]) -> None:
+    """Rules judge in place of a model that is not to be had, and cost less: the values were not tried at all."""
+    found, _ = tuned(make_program("self-rag", search), space=CROSS_ENCODER)
+    assert (found.report["chosen"], found.report["left_out"]["fell_back"]["n"]) == ({}, 1)
+    first = found.report["left_out"]["fell_back"]["first"]
+    assert "relevance: models → rules" in first
+    assert "could not be fetched" in first
+    assert found.candidates[1].details["left_out"] in first
+    assert len(loads) == 1
+
+
+def test_suggested_trials_that_fell_back_teach_nothing(loads: list[str]) -> None:
+    """More combinations than trials: those with the back end at hand are chosen among."""
+    space = {"critics": [{"relevance": "models"}, {"relevance": "rules"}], "k": [1, 2, 3, 5]}
+    found, _ = tuned(make_program("self-rag", search), space=space, trials=6)
+    assert found.program.settings.critics.relevance != "models"
+    assert found.report["left_out"]["fell_back"]["n"] >= 1
+
+
+def test_a_fallback_that_the_program_has_already_leaves_nothing_out(loads: list[str]) -> None:
+    """What all trials share does not tell one from the other."""
+    start = make_program("self-rag", search, critics={"relevance": "models"}, k=5)
+    found, _ = tuned(start, space={"k": [1, 2]})
+    assert "left_out" not in found.report
+    assert found.report["trials"] == 3
+
+
+def test_combinations_that_were_not_run_are_told() -> None:
+    """How many, and why the first could not be."""
+    found, _ = tuned(make_program("corrective", search), space={"upper": [0.3, 0.9], "lower": [0.1, 0.5]}, trials=9)
+    told = found.report["left_out"]["not_run"]
+    assert (told["n"], "upper=0.3 lower=0.5" in told["first"]) == (1, True)
+
+
+def test_where_nothing_else_can_be_run_there_is_no_compile() -> None:
+    """The present settings alone are no choice."""
+    with pytest.raises(ConfigError, match=r"none of the 1 other combination.*upper=0.3 lower=0.5"):
+        tuned(make_program("corrective", search), space={"upper": [0.3], "lower": [0.5]})
+
+
+def test_equal_values_are_run_once_and_are_plain() -> None:
+    """A table and the model that it makes are the same settings; candidates and report are JSON."""
+    critics = [{}, {"relevance": "rules"}, {"relevance": "rules", "support": "lm"}]
+    found, _ = tuned(make_program("self-rag", search), space={"critics": critics, "k": [5, 5.0]})
+    settings = [json.dumps(c.details["settings"], sort_keys=True) for c in found.candidates]
+    assert len(settings) == len(set(settings)) <= 4
+    assert json.dumps([found.report, [dict(c.details) for c in found.candidates]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        *(("settings", "trials", value) for value in (0, -3, 1, "x", 1.5, True, None)),
+        *(("settings", "space", value) for value in ("k", ["k"])),
+        *((kind, "lam", value) for kind in ("settings", "controls") for value in ("x", -1, float("nan"))),
+        *((kind, "mu", float("inf")) for kind in ("settings", "controls")),
+        ("controls", "max_rounds", 0),
+        ("controls", "by_kind", "no"),
+    ],
+)
+def test_odd_options_are_refused_from_python_too(kind: str, name: str, value: Any) -> None:
+    """In the plan, in the compile and by `strategy`, in the words of a recipe's check."""
+    program = make_program("reflective", search, mode="rules")
+    task = Bench().task(kind, program=program, options={name: value})
+    for refuse in (
+        lambda: STRATEGIES[kind].plan(task),
+        lambda: STRATEGIES[kind].compile(task),
+        lambda: strategy(kind, program, {name: value}),
+    ):
+        with pytest.raises(ConfigError, match=f"option `{name}` must be"):
+            refuse()
+
+
+@pytest.mark.parametrize("options", [{"max_rounds": 2}, {"by_kind": True}], ids=str)
+def test_options_of_the_replay_are_refused_where_nothing_is_replayed(options: dict[str, Any]) -> None:
+    """Instead of being passed over."""
+    task = Bench().task("controls", program=make_program("naive", search, mode="rules"), options=options)
+    with pytest.raises(ConfigError, match=f"`{next(iter(options))}` needs the replay of 'reflective'"):
+        STRATEGIES["controls"].plan(task)

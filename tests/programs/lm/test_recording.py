@@ -383,3 +383,25 @@ def test_lone_surrogates_are_recorded(path: Path) -> None:
     lm = fake_lm(lambda request: chat_reply(answer="a \ud800 b"))
     record(path, "who?", lm=lm)
     assert ask(recorded_lm(Recording.load(path)), "who?") == "a \ud800 b"
+
+
+def test_the_connection_of_a_model_is_not_recorded(path: Path) -> None:
+    """Headers and bodies of one's own may hold keys under any name; the recording replays without them."""
+    own = {"extra_headers": {"X-Auth": "hdrSecret123abc"}, "extra_body": {"user_token": "bodySecret1"}}
+    header = header_for(
+        dspy.LM("openai/gpt-x", api_key="k", temperature=0.5, **own), adapter="chat", today="2026-11-30"
+    )
+    assert header["kwargs"] == {"temperature": 0.5} | {k: v for k, v in header["kwargs"].items() if k != "temperature"}
+    assert not {"extra_headers", "extra_body"} & header["kwargs"].keys()
+    Recording.create(path, header).close()
+    assert "Secret" not in _read(path)
+    assert recorded_lm(Recording.load(path)).model == "openai/gpt-x"
+
+
+def test_settings_that_no_model_takes_name_the_recording(path: Path) -> None:
+    """A damaged first line is the fault of the file, not of a model that nobody named."""
+    header = header_for(dspy.LM("openai/gpt-x", api_key="k"), adapter="chat", today="2026-11-30")
+    header["kwargs"] |= {"num_retries": "two"}
+    Recording.create(path, header).close()
+    with pytest.raises(DataError, match="is damaged: the settings of the model in its first line"):
+        recorded_lm(Recording.load(path))

@@ -42,7 +42,7 @@ def told(passages: list[str], question: str) -> str:
     ],
 )
 def test_a_comparative_compares_what_it_measures(passages: list[str], question: str, answer: str) -> None:
-    """Not the first number of both pages: the number in a name, the length beside a depth, the weight beside a price."""
+    """Not the first number of both pages: a number in a name, a length beside a depth, a weight beside a price."""
     assert told(passages, question) == answer
 
 

@@ -57,11 +57,19 @@ def test_another_sort_is_no_answer(passages: list[str], question: str, answer: s
 @pytest.mark.parametrize(
     ("passages", "question", "answer"),
     [
-        (["In 2023 Greta Amund was elected mayor of Teln, succeeding Piet Lorn."], "Who is the mayor of Teln?", "Greta Amund"),
-        (["Greta Amund took over from Piet Lorn as director of the zoo."], "Who is the director of the zoo?", "Greta Amund"),
+        (
+            ["In 2023 Greta Amund was elected mayor of Teln, succeeding Piet Lorn."],
+            "Who is the mayor of Teln?",
+            "Greta Amund",
+        ),
+        (
+            ["Greta Amund took over from Piet Lorn as director of the zoo."],
+            "Who is the director of the zoo?",
+            "Greta Amund",
+        ),
         (["2022年，陈立当选云溪县县长，接替周明。"], "云溪县县长是谁？", "陈立"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("older", [False, True])
 def test_whom_somebody_followed_is_not_the_holder(passages: list[str], question: str, answer: str, older: bool) -> None:
     """Also beside an older page that gives the predecessor."""
