@@ -64,10 +64,21 @@ def worse_note(report: Report) -> str:
     """A warning where the calibration tells right from wrong answers worse than the confidence that it replaces."""
     found = report.differences["auroc"]
     if found["high"] is None or found["high"] >= 0:
-        return ""
+        return _no_better(report)
     return (
         f"the calibrated confidence ranks answers worse than the program's own (AUROC {found['mean']:+.3f} "
         f"[{found['low']:+.3f}, {found['high']:+.3f}], held out): use more labels, or `--method isotonic`"
+    )
+
+
+def _no_better(report: Report) -> str:
+    """That nothing shows that it tells them apart better either, where nothing does."""
+    found = report.differences["auroc"]
+    if found["low"] is None or found["low"] > 0:
+        return ""
+    return (
+        "nothing shows that the calibrated confidence tells right from wrong better than the program's own (AUROC "
+        f"{found['mean']:+.3f} [{found['low']:+.3f}, {found['high']:+.3f}], held out)"
     )
 
 

@@ -16,7 +16,7 @@ from reflective_rag.data.files import (
     parse_source,
 )
 from reflective_rag.data.files.sources import DATASETS
-from reflective_rag.data.retrieval import LanceRetriever, open_retriever
+from reflective_rag.data.retrieval import LanceRetriever, Retriever, open_retriever
 from reflective_rag.experiments.console import Report
 from reflective_rag.experiments.corpora import load_passages
 from reflective_rag.experiments.recipes import OWN, is_address, is_sample
@@ -47,12 +47,12 @@ def index_sources(
             progress=bar,
         )
     ) as indexer:
-        for source in sources:
-            if _is_known(source.name):
-                indexer.add_passages(source, load_passages([source.name]))
-            else:
-                indexer.add(source)
+        faults = [fault for source in sources if (fault := _added(indexer, source, alone=len(sources) == 1))]
         index, report = indexer.index, indexer.report
+        if faults and index is not None:
+            raise DataError(_unread(faults, len(sources), index, report, to))
+        if faults:
+            raise DataError("\n".join(faults))
         if index is None or not report.passages:
             why = "".join(f"\n  {line}" for line in report.lines())
             hold = "holds" if len(names) == 1 else "hold"
@@ -61,6 +61,29 @@ def index_sources(
         dense = index.vector_index() if isinstance(index, LanceRetriever) else None
         about = {"count": index.count(), "mode": index.mode, "note": index.note}
         return report, {**about, "dense": dense._asdict() if dense else None, "searched": str(dense or "")}
+
+
+def _added(indexer: Indexer, source: Source, *, alone: bool) -> str:
+    """Index one source; what is wrong with it where it cannot be used and is not the only one, so that others go on."""
+    try:
+        if _is_known(source.name):
+            indexer.add_passages(source, load_passages([source.name]))
+        else:
+            indexer.add(source)
+    except DataError as error:
+        if alone:
+            raise
+        return str(error)
+    return ""
+
+
+def _unread(faults: Sequence[str], total: int, index: Retriever, report: IndexReport, to: str) -> str:
+    """Which sources could not be used, and what became of the others."""
+    told = "".join(f"\n  {line}" for line in (*faults, *report.lines()))
+    return (
+        f"{len(faults)} of {total} sources could not be indexed, or not to their end; the others are: {report.added} "
+        f"passage(s) added or changed, {to} holds {index.count()}{told}"
+    )
 
 
 def drop_sources(names: Sequence[str], to: str) -> tuple[IndexReport, dict[str, Any]]:

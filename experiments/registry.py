@@ -174,7 +174,9 @@ def _run(client: "MlflowClient", run_id: str, address: Address) -> Any:
     try:
         return client.get_run(run_id)
     except MlflowException as error:
-        raise DataError(f"there is no run {run_id!r} in the MLflow store `{address.shown}`") from error
+        what = "artefact" if "/" in run_id else "run"
+        where = "" if "/" in run_id else f" in the MLflow store `{address.shown}`"
+        raise DataError(f"there is no {what} {run_id!r}{where}") from error
 
 
 def _model_of(client: "MlflowClient", run_id: str, artefact: Path, address: Address) -> str:

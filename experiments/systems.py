@@ -161,16 +161,21 @@ def parse_options(words: Sequence[str] | None, **named: Any) -> dict[str, Any]:
             holder = holder.setdefault(part, {})
             if not isinstance(holder, dict):
                 raise ConfigError(f"`--option {word}`: `{part}` has a value already")
-        try:
-            holder[inner] = json.loads(value)
-        except ValueError:
-            holder[inner] = value
+        holder[inner] = _typed(value)
     if reserved := {"search", "today", "scorers", "fallback_search", "gap_search"} & options.keys():
         names = ", ".join(map(repr, sorted(reserved)))
         raise ConfigError(
             f"`--option` cannot set {names}: an object of Python's; `critic_models.relevance=…` takes names"
         )
     return options | {name: value for name, value in named.items() if value is not None}
+
+
+def _typed(value: str) -> Any:
+    """JSON where it is some, a number however it is written (`.1`), else the text."""
+    for read in (json.loads, float):
+        with suppress(ValueError):
+            return read(value)
+    return value
 
 
 def _notes(program: RagModule, compiled_with: str, model: Model) -> list[str]:

@@ -59,6 +59,8 @@ ADVICE: Mapping[FailureKind, Advice] = {
         means="evidence that does not carry the answer was judged sufficient, or an unanswerable question was answered",
         settings=(
             "theta (strategy `controls`)",
+            "abstain",
+            "min_confidence",
             "sufficient_at",
             "respect_verdict",
             "critics.sufficiency",

@@ -46,7 +46,7 @@ def jsonl_rows(path: Path) -> Rows:
     read_jsonl(path, check)
     for number, value in parsed_lines(path):
         for passage in line_passages(value):
-            yield f"line {number}", passage
+            yield f"line {number}", passage if passage.source else passage.model_copy(update={"source": path.name})
 
 
 def csv_rows(path: Path, skip: Skip) -> Rows:
