@@ -6,12 +6,12 @@ from functools import cached_property
 
 from reflective_rag.programs.claims import split_claims
 from reflective_rag.programs.rules.deadline import GRACE, check, in_time, is_up
-from reflective_rag.programs.rules.deciding import yes_or_no
 from reflective_rag.programs.rules.evidence import Evidence, Line, Page, gather, merge, scale
 from reflective_rag.programs.rules.matching import Text, fold, has_cjk, hits, match, prepare
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import analyse
+from reflective_rag.programs.rules.yes_no import yes_or_no
 from reflective_rag.signatures.types import Citation, Draft, Passage
 
 LONGEST_CITED = 4000

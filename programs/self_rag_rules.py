@@ -10,7 +10,6 @@ from datetime import date
 from reflective_rag.programs.beginnings import read_in_time
 from reflective_rag.programs.judgements import is_refusal
 from reflective_rag.programs.rules.deadline import GRACE, in_time
-from reflective_rag.programs.rules.deciding import yes_or_no
 from reflective_rag.programs.rules.evidence import gather, merge
 from reflective_rag.programs.rules.names import names
 from reflective_rag.programs.rules.negation import negated
@@ -18,6 +17,7 @@ from reflective_rag.programs.rules.question import Question, analyse
 from reflective_rag.programs.rules.relevance import grades
 from reflective_rag.programs.rules.values import dates, numbers
 from reflective_rag.programs.rules.words import NUMBER_WORDS
+from reflective_rag.programs.rules.yes_no import yes_or_no
 from reflective_rag.signatures.self_rag import Usefulness
 from reflective_rag.signatures.text import Language, language_of, normalize
 from reflective_rag.signatures.types import Draft, Passage

@@ -23,24 +23,6 @@ _ASKING_ZH = late_pattern(r"是否|有没有|是不是|会不会|能不能")
 OPPOSITE = 0.3
 """Added for a sentence that holds the opposite of a word of the question: closed to trucks, where open is asked."""
 
-_YES_NO = {
-    "yes": True,
-    "no": False,
-    "true": True,
-    "false": False,
-    "是": True,
-    "是的": True,
-    "否": False,
-    "不是": False,
-    "不": False,
-    "没有": False,
-}
-
-
-def yes_or_no(text: str) -> bool | None:
-    """True for yes and 是, False for no and 否, None for any other text."""
-    return _YES_NO.get(fold(text).strip(" .。!！"))
-
 
 def decide(evidence: Evidence) -> Draft:
     """Answer a yes/no question, or leave it empty when no sentence decides it."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from reflective_rag.programs.rules.deadline import GRACE, OutOfTime, watched
-from reflective_rag.programs.rules.deciding import decide_with_coverage, yes_or_no
+from reflective_rag.programs.rules.deciding import decide_with_coverage
 from reflective_rag.programs.rules.direction import tells
 from reflective_rag.programs.rules.evidence import Evidence, gather
 from reflective_rag.programs.rules.matching import fold, has_cjk, hits, segmenter, stands_in
@@ -17,6 +17,7 @@ from reflective_rag.programs.rules.statements import judge_statement
 from reflective_rag.programs.rules.unsettled import leaves_open
 from reflective_rag.programs.rules.verdicts import verdict
 from reflective_rag.programs.rules.versions import outdated_pages
+from reflective_rag.programs.rules.yes_no import yes_or_no
 from reflective_rag.signatures.patterns import late_pattern
 from reflective_rag.signatures.text import well_formed
 from reflective_rag.signatures.types import ClaimSupport, Passage, Support
