@@ -1,6 +1,7 @@
 """Models for the command line: resolved with one clear error, reachable or not, and checked after a replay."""
 
 import copy
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,9 @@ import dspy
 from dspy.utils.exceptions import DSPyError, LMNotConfiguredError
 
 from reflective_rag.data.secrets import scrub
+from reflective_rag.experiments.console import note
 from reflective_rag.programs.lm.recording_engine import RecordingEngine
-from reflective_rag.programs.lm.resolve import Model, resolve_model
+from reflective_rag.programs.lm.resolve import ENVIRONMENT, Model, resolve_model
 from reflective_rag.programs.module import RagModule
 from reflective_rag.signatures.errors import ConfigError, ReflectiveRAGError, message_of
 
@@ -32,6 +34,8 @@ def open_model(lm: str | None, *, record: Path | None = None, replay: Path | Non
         raise ConfigError(
             f"`{names}` is for a language model, and this runs on rules: name a model with `--lm`, or leave it out"
         )
+    if replay is not None and lm and lm != os.environ.get(ENVIRONMENT) and lm not in model.name:
+        note(f"`--lm {lm}` is not asked: the replies are those of {model.name}")
     return model
 
 

@@ -164,4 +164,4 @@ def test_what_judges_by_rules_is_loaded_when_it_first_judges() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     rules = {name.rpartition(".")[2] for name in done.stdout.split() if ".rules." in name}
     assert "question" in rules
-    assert not {"extraction", "contradiction", "judge", "support"} & rules
+    assert not {"extraction", "contradiction", "judge", "support", "deciding", "choosing"} & rules

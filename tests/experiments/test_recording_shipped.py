@@ -40,3 +40,11 @@ def test_the_shipped_recording_replays_the_sample_compile_to_its_end(recording: 
     shipped = Path(__file__).parents[2] / "experiments" / "artefacts" / "sample-mipro" / "program.json"
     made = (tmp_path / "artefact" / "program.json").read_bytes()
     assert made == shipped.read_bytes(), "the shipped artefact is of another recording; make it anew as RESULTS.md says"
+
+
+def test_a_model_that_a_replay_does_not_ask_is_told(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A `--lm` beside `--replay` is not passed over in silence; the recorded one needs no word."""
+    open_model("openai/other", replay=recording)
+    assert "`--lm openai/other` is not asked" in " ".join(capsys.readouterr().err.split())
+    open_model(None, replay=recording)
+    assert capsys.readouterr().err == ""
