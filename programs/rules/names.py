@@ -143,6 +143,9 @@ def _tagged(text: str) -> list[tuple[str, str, int, int]]:
         last = pieces[-1] if pieces else None
         if last and len(last[0]) == 1 and last[0] in SURNAMES_ZH and _given(word, tag):
             pieces[-1] = (last[0] + word, "nr", last[2], position)
+        elif last and tag.startswith("nr") and len(last[0]) == 2 and last[0][0] in "由被" and last[0][1] in SURNAMES_ZH:
+            pieces[-1] = (last[0][0], "p", last[2], last[2] + 1)  # 由林|志远: the family name went to the preposition
+            pieces.append((last[0][1] + word, "nr", last[2] + 1, position))
         elif last and tag == "n" and _split_place(last, word):
             pieces[-1] = (last[0] + word, "ns", last[2], position)
         elif last and _split_name(last, word, tag):
