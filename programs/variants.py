@@ -12,8 +12,8 @@ from reflective_rag.signatures.errors import ConfigError
 def with_options(program: RagModule, **options: Any) -> RagModule:
     """A copy of a program with some settings or controls changed, even those that decide which predictors it has.
 
-    Predictors that both have keep instructions, demos and model; the searches and small models are the same objects. A
-    calibration is left behind: it holds for the settings it was fitted with.
+    Predictors that both have keep instructions, demos and model; the searches, and small models that are
+    not changed, are the same objects. A calibration is left behind: it holds for the settings it was fitted with.
 
     Raises:
         ConfigError: An option is unknown, out of range, or does not go with another; or the program is none of the
@@ -28,8 +28,9 @@ def with_options(program: RagModule, **options: Any) -> RagModule:
     # What nobody set stays unset: a mode that was asked for insists on its model, the default does not.
     known = {**program.settings.model_dump(exclude_unset=True), **(controls.values.model_dump() if controls else {})}
     made = make_program(program.name, None, today=program.today, **{**known, **options})
+    models = getattr(program.settings, "critic_models", None) == getattr(made.settings, "critic_models", None)
     for name, part in vars(program).items():
-        if isinstance(part, SearchHandle | Scorers):
+        if isinstance(part, SearchHandle) or (models and isinstance(part, Scorers)):
             setattr(made, name, part)
     if (assessor := getattr(made, "assessor", None)) is not None:
         assessor.scorers = made.scorers

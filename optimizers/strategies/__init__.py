@@ -48,6 +48,8 @@ def strategy(name: str, program: RagModule, options: Mapping[str, Any]) -> tuple
             that asks no model.
     """
     check_name("strategy", name, STRATEGIES)
+    if program.needs_model and not program.uses_model():
+        raise ConfigError(f"program {program.name!r} is n/a on rules: it needs a language model, name one with `--lm`")
     chosen = STRATEGIES[name]
     if unknown := set(options) - set(chosen.defaults):
         known = ", ".join(f"`{key}`" for key in chosen.defaults) or "none"

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from reflective_rag.optimizers.kind_thetas import thetas_by_kind
-from reflective_rag.optimizers.metrics import metric
 from reflective_rag.optimizers.replay import MAX_ROUNDS, record_pass
 from reflective_rag.optimizers.replay_check import check_on_replies
 from reflective_rag.optimizers.replay_choice import best_rule, figures_of, frontier, held_out_gain, joined
@@ -13,7 +12,7 @@ from reflective_rag.optimizers.replay_rules import Stop, grid, simulate
 from reflective_rag.optimizers.replay_table import ReplayTable
 from reflective_rag.optimizers.strategies.base import Candidate, Compiled, CompileTask, Plan, calls_per_run
 from reflective_rag.optimizers.strategies.options import check_options
-from reflective_rag.optimizers.strategies.prices import prices
+from reflective_rag.optimizers.strategies.prices import prices, quality
 from reflective_rag.optimizers.strategies.settings import TuneSettings
 from reflective_rag.programs.reflective import ReflectiveRAG
 from reflective_rag.signatures.errors import ConfigError
@@ -56,13 +55,12 @@ class TuneControls:
             return TuneSettings().compile(_by_running(task))
         program = task.program
         rounds = int(task.options["max_rounds"])
-        quality = metric(getattr(task.metric, "quality", "f1")) if task.metric.name == "costed" else task.metric
         lam, mu = prices(task)
         asked = [*task.train, *task.val]
         records = record_pass(
             program,
             asked,
-            quality.score,
+            quality(task).score,
             max_rounds=rounds,
             num_threads=task.num_threads,
             on_question=lambda done, total: task.progress("recorded pass", done, total),
@@ -80,7 +78,7 @@ class TuneControls:
         compiled.controls.values = best
         stops = [simulate(record, best) for record in records]
         report |= {"chosen": best.model_dump(mode="json"), "stops": _reasons(stops)}
-        report["replayed"] = check_on_replies(compiled, asked, records, stops, quality.score)
+        report["replayed"] = check_on_replies(compiled, asked, records, stops, quality(task).score)
         return Compiled(program=compiled, candidates=_candidates(points), report=report)
 
 

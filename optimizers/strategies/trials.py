@@ -8,10 +8,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from reflective_rag.optimizers.evaluation import evaluate
-from reflective_rag.optimizers.metrics import metric
 from reflective_rag.optimizers.predictions import whole_result
 from reflective_rag.optimizers.strategies.base import Candidate, CompileTask
-from reflective_rag.optimizers.strategies.prices import prices
+from reflective_rag.optimizers.strategies.prices import prices, quality
 from reflective_rag.programs.module import RagModule
 from reflective_rag.programs.verdicts import LIMIT_REACHED
 
@@ -74,14 +73,13 @@ def key_of(values: Mapping[str, Any]) -> str:
 
 def run_trial(task: CompileTask, program: RagModule, values: Mapping[str, Any], number: int) -> Trial:
     """A program with these values on every question. Raises `ConfigError` where they do not go together."""
-    quality = metric(getattr(task.metric, "quality", "f1")) if task.metric.name == "costed" else task.metric
     lam, mu = prices(task)
     what = f"trial {number + 1} of {task.options['trials']}"
     fallen: list[Mapping[str, str]] = []
 
     def score(example: Any, prediction: Any) -> float:
         fallen.append(_fallen(prediction))
-        return quality.score(example, prediction)
+        return quality(task).score(example, prediction)
 
     rows = evaluate(
         program,

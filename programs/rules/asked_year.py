@@ -2,6 +2,7 @@
 
 import re
 
+from reflective_rag.programs.rules.clauses import clause
 from reflective_rag.programs.rules.dates import years
 from reflective_rag.signatures.patterns import late_pattern
 
@@ -20,9 +21,8 @@ def in_asked_year(question: str, text: str, start: int, end: int) -> bool | None
     asked = years(question)
     if not asked or not 0 <= start < end <= len(text):
         return None
-    cuts = [0, *(found.start() for found in _CLAUSE.finditer(text)), len(text)]
-    clause = text[max(cut for cut in cuts if cut <= start) : min(cut for cut in cuts if cut >= end)]
-    told = years(clause)
-    if not told or _GOES_ON.search(clause):
+    first, last = clause(text, start, end, _CLAUSE)
+    told = years(text[first:last])
+    if not told or _GOES_ON.search(text, first, last):
         return None
     return any(min(told) <= year <= max(told) for year in asked)

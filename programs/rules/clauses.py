@@ -16,9 +16,9 @@ _LEAD_ZH = late_pattern(
 )
 
 
-def clause(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the clause around a stretch of a text begins and ends."""
-    marks = [found.span() for found in _MARK.finditer(text)]
+def clause(text: str, start: int, end: int, mark: re.Pattern[str] = _MARK) -> tuple[int, int]:
+    """Where the clause around a stretch of a text begins and ends: between two of the marks."""
+    marks = [found.span() for found in mark.finditer(text)]
     first = max((stop for _, stop in marks if stop <= start), default=0)
     last = min((at for at, _ in marks if at >= end), default=len(text))
     return first, last

@@ -3,6 +3,7 @@
 import re
 
 from reflective_rag.programs.rules.asked_side import wrong_side
+from reflective_rag.programs.rules.clauses import clause
 from reflective_rag.programs.rules.matching import fold, hits
 from reflective_rag.programs.rules.negation import negated
 from reflective_rag.programs.rules.question import Question
@@ -31,16 +32,14 @@ _NO_DENIAL = late_pattern(
 
 def refuted(question: Question, sentence: str, start: int, end: int) -> bool:
     """Whether the clause around `sentence[start:end]` denies what is asked of it; False where the question does too."""
-    bounds = [0, *(place for m in _CLAUSE.finditer(sentence) for place in m.span()), len(sentence)]
-    left = max(place for place in bounds if place <= start)
-    right = min(place for place in bounds if place >= end)
-    clause = sentence[left:right]
-    if _MYTH.search(clause):
+    first, last = clause(sentence, start, end, _CLAUSE)
+    around = sentence[first:last]
+    if _MYTH.search(around):
         return not negated(question.text)
-    denies = _NO_LONGER.search(clause) is not None or (negated(clause) and not _NO_DENIAL.search(clause))
+    denies = _NO_LONGER.search(around) is not None or (negated(around) and not _NO_DENIAL.search(around))
     # The sort that is asked for is no more than a name of the thing: "Room 6 has no balcony but a bathtub".
     told = [term for term in question.terms if fold(term.text) != fold(question.expected)] or question.terms
-    return denies and any(hits(told, clause)) and not negated(question.text)
+    return denies and any(hits(told, around)) and not negated(question.text)
 
 
 def reverses(question: Question, sentence: str, claim: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from reflective_rag.programs.rules.clauses import clause
 from reflective_rag.programs.rules.question import Question
 from reflective_rag.signatures.patterns import late_pattern
 
@@ -27,10 +28,9 @@ def of_another_sort(question: Question, text: str, start: int, end: int) -> bool
     asked = _sorts(question.text)
     if not asked:
         return False
-    cuts = [0, *(found.start() for found in _CLAUSE.finditer(text)), len(text)]
-    told = _sorts(text[max(cut for cut in cuts if cut <= start) : min(cut for cut in cuts if cut >= end)])
+    first, last = clause(text, start, end, _CLAUSE)
     groups = {group for group, _ in asked}
-    told = frozenset(sort for sort in told if sort[0] in groups)
+    told = frozenset(sort for sort in _sorts(text[first:last]) if sort[0] in groups)
     return bool(told) and asked.isdisjoint(told)
 
 

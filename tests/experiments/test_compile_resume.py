@@ -19,7 +19,8 @@ from dspy.utils.exceptions import LMAuthError, LMTimeoutError
 
 from reflective_rag.data.line_file import LineFile
 from reflective_rag.experiments.compile_runs import find_run, runs_folder
-from reflective_rag.programs.artefacts import load_program, read_manifest
+from reflective_rag.programs import ReflectiveRAG
+from reflective_rag.programs.artefacts import load_program, read_manifest, save_program
 from reflective_rag.programs.lm import resolve
 from reflective_rag.programs.lm.recording import Recording
 from reflective_rag.programs.lm.resolve import Model
@@ -483,20 +484,26 @@ def test_a_compile_that_records_goes_on_from_its_recording(
     assert len(Recording.load("my.jsonl")) > 0
 
 
-def test_a_changed_corpus_is_refused(workplace: Path, model: FakeLM, cache: Path) -> None:
-    """What is searched decides about every prompt: other passages would pay for all of it anew."""
+@pytest.mark.parametrize("changed", ["corpus", "artifact"])
+def test_what_a_compile_reads_beside_its_questions_may_not_change(workplace: Path, cache: Path, changed: str) -> None:
+    """Other passages, or another program to go on from, change every prompt: all of it would be paid for anew."""
+    from reflective_rag.experiments.compile_begin import begun
     from reflective_rag.experiments.compile_runs import sources
-    from reflective_rag.experiments.recipes import load_recipe
 
+    save_program(ReflectiveRAG(theta=0.5), workplace / "first")
     corpus = write_jsonl(workplace / "corpus.jsonl", records())
-    recipe = load_recipe(write_recipe(workplace, strategy="bootstrap", corpus=[str(corpus)]))
-    before = sources(recipe)
-    assert before["corpus"].keys() == {"corpus.jsonl"}
-    write_jsonl(corpus, records(0, 2))
-    assert sources(recipe) != before
-    (workplace / "first").mkdir()
-    assert "artifact" not in before
-    assert sources(recipe.model_copy(update={"artifact": str(workplace / "first")}))["artifact"] == {}
+    own = {"corpus": [str(corpus)], "artifact": str(workplace / "first")}
+    recipe = write_recipe(workplace, strategy="bootstrap", program_options=None, **own)
+    order = begun(str(recipe), {}, lm="fake/model", out=Path("art"), **NOTHING)
+    assert order.run is not None
+    order.run.begin(sources(order.recipe))
+    order.run.begin(sources(order.recipe))  # nothing has changed
+    if changed == "corpus":
+        write_jsonl(corpus, records(0, 2))
+    else:
+        save_program(ReflectiveRAG(theta=0.9), workplace / "first")
+    with pytest.raises(DataError, match=f"the data `{changed}` has changed since it began"):
+        order.run.begin(sources(order.recipe))
 
 
 def test_a_recording_that_is_gone_ends_the_resume(workplace: Path, recipe: Path, cache: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reflective_rag.optimizers.strategies import STRATEGIES
+from reflective_rag.optimizers.strategies import STRATEGIES, strategy
 from reflective_rag.programs.artefacts import load_program, save_program
 from reflective_rag.programs.registry import CLASSES, make_program
 from reflective_rag.signatures.errors import ConfigError
@@ -61,3 +61,11 @@ def test_controls_of_other_programs_are_tuned_by_running_at_the_same_prices(name
     task = Bench().task("controls", program=make_program(name, search), options={"by_kind": True})
     with pytest.raises(ConfigError, match="`by_kind` needs the replay of 'reflective'"):
         STRATEGIES["controls"].plan(task)
+
+
+@pytest.mark.parametrize("kind", STRATEGIES)
+@pytest.mark.parametrize("name", ["react", "agentic", "none"])
+def test_a_program_that_needs_a_model_is_not_planned_on_rules(name: str, kind: str) -> None:
+    """By whatever strategy: the refusal names the model that is missing, and no strategy that would fail as well."""
+    with pytest.raises(ConfigError, match=f"program '{name}' is n/a on rules: it needs a language model"):
+        strategy(kind, make_program(name, search), {})

@@ -243,3 +243,11 @@ def test_options_of_the_replay_are_refused_where_nothing_is_replayed(options: di
     task = Bench().task("controls", program=make_program("naive", search, mode="rules"), options=options)
     with pytest.raises(ConfigError, match=f"`{next(iter(options))}` needs the replay of 'reflective'"):
         STRATEGIES["controls"].plan(task)
+
+
+def test_other_small_models_are_not_those_of_before() -> None:
+    """A trial of another cross-encoder asks that one, and the searches are the caller's all the same."""
+    start = make_program("self-rag", search, critics={"relevance": "models"}, critic_models={"relevance": "embedder"})
+    same, other = with_options(start, k=3), with_options(start, critic_models={"relevance": "some/model"})
+    assert (same.scorers is start.scorers, other.scorers is start.scorers) == (True, False)
+    assert same.search is other.search is start.search
